@@ -332,6 +332,16 @@ def test_unknown_knowledge_is_refused(oasis, names, message):
         simulate(oasis, policy)
 
 
+@pytest.mark.parametrize("name", ["run_times()", "run_times( )", "run_times( , )"])
+def test_knowledge_without_parameters_has_no_brackets(name):
+    inst = get_family("rigid").generate("small", seed=1)
+    policy = Blind()
+    policy.knows = (name,)
+    for prior in (None, {name: [1]}):  # of which no table would say "exact", or "future"
+        with pytest.raises(InputError, match=r"expected 'run_times', without empty brackets"):
+            simulate(inst, policy, prior=prior)
+
+
 def test_a_prior_that_is_handed_in_has_the_names_that_are_asked_for(oasis):
     inst = get_family("completion").generate("small", seed=1)
     run = simulate(inst, "a_online")

@@ -127,6 +127,33 @@ def test_processes_end_without_namespaces_too(inst, program, tmp_path, end):
         assert "processes, runs" in done.stdout
 
 
+@pytest.mark.slow
+def test_tables_of_a_campaign_state_a_partial_sandbox(tmp_path, monkeypatch, call):
+    """And `verify` accepts it on a machine that permits more."""
+    (tmp_path / "mine.py").write_text(
+        'from optsched.families.oasis.policies import Fifo\n\n\nclass P(Fifo):\n    name = "mine"\n'
+    )
+    (tmp_path / "plan.toml").write_text(
+        "reference = {effort = 100}\n[[instances]]\n"
+        'family = "oasis"\npreset = "small"\nseeds = 1\n[[policies]]\n'
+        'name = "mine.py:P"\nsandbox = true\n'
+    )
+    monkeypatch.chdir(tmp_path)
+    words = ["campaign", "run", "plan.toml", "--trust", "--workers", "1", "-q"]
+    shell = ["unshare", "-Ur", "sh", "-c", NO_NAMESPACES + '"$@"', "sh"]
+    shell += [sys.executable, "-m", "optsched", *words]
+    done = subprocess.run(shell, capture_output=True, text=True, check=False, timeout=120)
+    if "unshare" in done.stderr or "max_pid_namespaces" in done.stderr:
+        pytest.skip("no user namespaces")
+    assert done.returncode == 0, done.stderr
+    assert call("campaign", "export", "plan.sqlite", "--csv", "cells.csv")[0] == 0
+    assert re.search(
+        r"mine in a sandbox \(partial, without .*processes, runs\)", Path("cells.csv").read_text()
+    )
+    status, out, _ = call("campaign", "verify", "plan.sqlite", "--trust")
+    assert (status, out[:8]) == (0, "accepted")
+
+
 def test_processes_are_limited(inst, program, capfd):
     run = simulate(
         inst,

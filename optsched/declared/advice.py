@@ -114,7 +114,7 @@ def nearest(state: State, wanted: Mapping[str, float], place: str) -> dict[str, 
     rows = [(state.rows[name], state.rows[name].activity) for name in names]
     if not state.cones and wanted.keys() >= costs.keys() and kept(wanted, rows):
         return dict(wanted)
-    found = solve_open(state, chosen, costs, place=place, fixed=wanted)
+    found = solve_open(state, chosen, costs, place=place, fixed=wanted, patient=False)
     if found is not None and kept(found, rows):
         return found
     sign = 1.0 if state.sense == "min" else -1.0
@@ -141,7 +141,7 @@ def nearest(state: State, wanted: Mapping[str, float], place: str) -> dict[str, 
     total = sum(found[name] for name in distances)
     scratch.rows["distance"] = Constraint("distance", 0.0, total)
     costs |= dict.fromkeys(distances, 0.0)
-    return solve_open(scratch, parts, costs, place=place) or found
+    return solve_open(scratch, parts, costs, place=place, patient=False) or found
 
 
 class Guarded(Follow):

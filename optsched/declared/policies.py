@@ -25,10 +25,12 @@ from optsched.problem import InputError, PolicyError, Prior
 
 if TYPE_CHECKING:
     from optsched.declared.arrays import Arrays
+    from optsched.solvers import MipResult
 
 SURE = 5e-10  # by how much a row may be broken so that no rounding makes it more than 1e-9
 FEASIBLE = 1e-6  # by how much a solver may break a row
 ROUNDING = 1e-13  # relative error of a sum of floats
+EFFORT = 2000.0  # work on an integer program, in units of about a millisecond
 
 Terminal: TypeAlias = Callable[[Variable, float], float]
 Forecast: TypeAlias = Callable[[ProgramVariable, float, Generator], float | Mapping[str, float]]
@@ -356,9 +358,12 @@ def solve_open(
     place: str,
     fixed: Mapping[str, float] | None = None,
     relaxed: bool = False,
+    patient: bool = True,
     broken: list[str] | None = None,
 ) -> dict[str, float] | None:
     """Optimize over some open variables, at the decisions so far.
+
+    Work on an integer program is limited to `EFFORT`: the best solution by then counts.
 
     Parameters
     ----------
@@ -373,13 +378,15 @@ def solve_open(
         Values by name.
     relaxed : bool
         Drop integrality.
+    patient : bool
+        Where no solution was found by then, go on until there is one.
     broken : list, optional
         Takes a constraint that cannot be satisfied next to the others, if there is no solution.
 
     Returns
     -------
     dict or None
-        Values by name; None: there are none.
+        Values by name; None: there are none, or none was found.
 
     Raises
     ------
@@ -396,7 +403,7 @@ def solve_open(
         polish,
         unbounded_column,
     )
-    from optsched.solvers import solve_cones, solve_mip
+    from optsched.solvers import solve_cones
 
     if state.cones:
         chosen = _unsettled(state, chosen)
@@ -445,7 +452,9 @@ def solve_open(
             return None
         moved = nearest_feasible(program, cones, np.array([*_tidy(chosen, convex.x).values()]))
         return {x.name: v for x, v in zip(chosen, moved.tolist(), strict=True)}
-    linear = solve_mip(*program)
+    linear = _solved(program, patient=patient)
+    if not patient and _is_cut_short(linear):
+        return None
     if linear.x is None or linear.status == "unbounded":
         true = program._replace(integer=whole)
         j = None if linear.status == "infeasible" else unbounded_column(true)
@@ -485,22 +494,37 @@ def _unsettled(state: State, chosen: Sequence[Variable]) -> list[Variable]:
     return [x for x in chosen if x.name in found]
 
 
+def _solved(program: Arrays, *, patient: bool = True) -> MipResult:
+    """Minimize, with limited work if it is an integer program; `patient` as in `solve_open`."""
+    from optsched.solvers import solve_mip
+
+    limit = EFFORT if program.integer.any() else math.inf
+    found = solve_mip(*program, effort=limit)
+    while patient and _is_cut_short(found):
+        limit *= 8
+        found = solve_mip(*program, effort=limit)
+    return found
+
+
+def _is_cut_short(found: MipResult) -> bool:
+    """Whether the work was spent before anything was known."""
+    return found.x is None and (found.claim is None or found.claim.status == "Stopped early")
+
+
 def _broken(program: Arrays, names: Sequence[str]) -> list[str]:
     """Return the row that is broken most where all together are broken least."""
     from scipy.sparse import eye_array, hstack
 
-    from optsched.solvers import solve_mip
-
     m, n = program.rows.shape
     none, some, free = np.zeros(2 * m), np.ones(2 * m), np.full(2 * m, math.inf)
-    found = solve_mip(
-        np.concatenate((np.zeros(n), some)),
-        hstack([program.rows, eye_array(m), -eye_array(m)]),
-        program.low,
-        program.high,
-        np.concatenate((program.lower, none)),
-        np.concatenate((program.upper, free)),
-        np.concatenate((program.integer, none)),
+    found = _solved(
+        program._replace(
+            cost=np.concatenate((np.zeros(n), some)),
+            rows=hstack([program.rows, eye_array(m), -eye_array(m)]),
+            lower=np.concatenate((program.lower, none)),
+            upper=np.concatenate((program.upper, free)),
+            integer=np.concatenate((program.integer, none)),
+        )
     )
     if found.x is None:
         return []

@@ -42,6 +42,7 @@ from optsched.problem import (
     problem_in,
 )
 from optsched.process import messages
+from optsched.sandbox.process import SEAL
 
 KEY = 16  # bytes of a key
 FILES = ("machines", "profiles", "shapes")  # fields of Window that name files
@@ -572,11 +573,38 @@ def contender_of(content: str, name: str = "") -> str:
     """Return the label of a policy as it is stored, or with its own ``name``."""
     data = json.loads(content)
     label = Contender(name or data["policy"], data.get("parameters", {})).label
-    return f"{label} in a sandbox" if data.get("sealed") else label
+    return label + IN_SANDBOX if data.get("sealed") else label
 
 
+IN_SANDBOX = " in a sandbox"  # a label ends in it
 AHEAD = "knows the future"  # message of a cell
+PARTIAL = "sandbox: partial"  # a part of a message: guards were missing
 CALLED = "calls itself "  # a message, or the end of one: a policy's own name
+
+
+def without_guards(message: str | None) -> str | None:
+    """Return a message of a cell without the part that states which guards were missing.
+
+    >>> without_guards("sandbox: partial, without processes, runs; calls itself mine")
+    'calls itself mine'
+    """
+    said, calls, name = (message or "").partition(CALLED)
+    kept = [part for part in said.split("; ") if not part.startswith(PARTIAL)]
+    return "; ".join(kept) + calls + name or None
+
+
+def missing_guards(messages: Iterable[str]) -> list[str]:
+    """Return the guards that were missing in cells with these messages.
+
+    >>> missing_guards(["sandbox: partial, without runs, sense; calls itself mine"])
+    ['runs']
+    """
+    found: set[str] = set()
+    for message in messages:
+        for part in message.partition(CALLED)[0].split("; "):
+            if part.startswith(PARTIAL):
+                found.update(part.removeprefix(f"{PARTIAL}, without ").split(", "))
+    return [guard for guard in SEAL if guard in found]
 
 
 def knows_future(family: Family, content: str) -> bool:

@@ -18,7 +18,15 @@ from optsched.core import Ratio, measure_of
 from optsched.core.simulation import FUTURE
 from optsched.engine.interval import CLOSED, Interval
 from optsched.engine.warm_start import check_schedule
-from optsched.experiments.cell_keys import AHEAD, CALLED, KEY, Contender, Reference, Source
+from optsched.experiments.cell_keys import (
+    AHEAD,
+    CALLED,
+    KEY,
+    PARTIAL,
+    Contender,
+    Reference,
+    Source,
+)
 from optsched.experiments.store import CellRow, CellState, StoredOptimum
 from optsched.files.format import first_error
 from optsched.problem import (
@@ -191,6 +199,8 @@ def _row(task: CellTask, instance: Instance) -> CellRow:
     known = family.strictly(instance, run.schedule)[1].value if run.obeys else None
     low, high = ratio_of(task, instance, run.value, known, best)
     said = [AHEAD] if FUTURE in run.prior else []
+    if run.seal.startswith(PARTIAL):
+        said.append(run.seal)
     if task.contender.name not in (run.policy, *family.policies):
         said.append(CALLED + run.policy)
     promised = None if task.contender.parameters else run.guarantee

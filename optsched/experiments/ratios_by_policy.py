@@ -20,11 +20,13 @@ from optsched.core import quotient
 from optsched.experiments.cell_keys import (
     AHEAD,
     CALLED,
+    IN_SANDBOX,
     WINDOWS,
     Reference,
     canonical,
     contender_of,
     knows_future,
+    missing_guards,
     source_of,
 )
 from optsched.experiments.plan import stored_plan
@@ -62,6 +64,7 @@ class Cells:
     foresight: frozenset[str] = frozenset()  # policies from outside that knew the future
     called: Mapping[str, str] = field(default_factory=dict)  # policies from outside: own names
     given: Mapping[str, str] = field(default_factory=dict)  # names of sources: `plan_names`
+    missing: Mapping[str, Sequence[str]] = field(default_factory=dict)  # guards of sandboxes
 
     @classmethod
     def read(cls, store: Store) -> Self:
@@ -98,6 +101,9 @@ class Cells:
             "SELECT DISTINCT p.text, m.text FROM cell JOIN word p ON p.id = policy "
             f"JOIN word m ON m.id = message WHERE status = {int(CellState.DONE)}"
         )
+        said_of: dict[str, list[str]] = {}
+        for text, message in said:
+            said_of.setdefault(text, []).append(message)
         return cls(
             case,
             policy,
@@ -110,6 +116,7 @@ class Cells:
             frozenset(text for text, message in said if message.startswith(AHEAD)),
             {text: message.partition(CALLED)[2] for text, message in said if CALLED in message},
             plan_names(store),
+            {text: missing_guards(messages) for text, messages in said_of.items()},
         )
 
     def names(self) -> list[str]:
@@ -119,7 +126,17 @@ class Cells:
         own = {text: contender_of(text, name) for text, name in self.called.items()}
         uses = Counter([*own.values(), *labels, *(p for f in families for p in f.policies)])
         mine = [own.get(content, "") for content in self.policies]
-        return [m if uses[m] == 1 else label for m, label in zip(mine, labels, strict=True)]
+        found = [m if uses[m] == 1 else label for m, label in zip(mine, labels, strict=True)]
+        return [self._guarded(*each) for each in zip(found, self.policies, strict=True)]
+
+    def _guarded(self, name: str, content: str) -> str:
+        """Return the name of a policy with the guards that were missing."""
+        missing, data = self.missing.get(content), json.loads(content)
+        if not missing or not (data.get("sealed") or data["policy"].startswith("exec:")):
+            return name
+        return (
+            f"{name.removesuffix(IN_SANDBOX)}{IN_SANDBOX} (partial, without {', '.join(missing)})"
+        )
 
     def groups(self) -> list[tuple[Family, str]]:
         """Return family and group of every case."""

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from optsched.engine.interval import CLOSED, Interval
-from optsched.experiments.cell_keys import AHEAD, Case, canonical
+from optsched.experiments.cell_keys import AHEAD, Case, canonical, without_guards
 from optsched.experiments.cells import CellTask, instance_of, ratio_of
 from optsched.experiments.map_cells import call_all
 from optsched.experiments.plan import Plan
@@ -375,7 +375,7 @@ def _differs(row: Cell, again: CellRow) -> str | None:
     for name in OF_CELL:
         if not _same(row[name], getattr(again, name)):
             return f"{name} is {getattr(again, name)}, the store states {row[name]}"
-    if row["cell_message"] != again.message:
+    if without_guards(row["cell_message"]) != without_guards(again.message):  # of another kernel
         return f"message is {again.message!r}, the store states {row['cell_message']!r:.100}"
     same = row["schedule"] == (again.schedule or b"").hex()
     return None if same else "it has another schedule"

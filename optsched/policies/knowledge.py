@@ -39,6 +39,16 @@ def prior_name(name: str, **options: object) -> str:
 asked = prior_name  # its earlier name
 
 
+def has_empty_brackets(name: str) -> bool:
+    """Return whether a piece of knowledge has brackets with no parameters in them.
+
+    >>> has_empty_brackets("future"), has_empty_brackets("future( , )")
+    (False, True)
+    """
+    match = PRIOR_NAME.fullmatch(name)
+    return match is not None and not (match["options"] or "").strip(" ,") and name[-1] == ")"
+
+
 def statistic(family: str, name: str) -> Callable[[Statistic], Statistic]:
     """Register a function of an instance, for policies that request ``own:NAME``.
 

@@ -10,6 +10,7 @@ from functools import partial
 from importlib.metadata import entry_points
 from typing import Any, NamedTuple, cast, get_args
 
+from optsched.policies.knowledge import has_empty_brackets
 from optsched.problem import (
     LP_ROW,
     REAL,
@@ -283,6 +284,11 @@ def introduced(family: Family, policy: Any, called: str, *, own: bool) -> Introd
         raise InputError(
             f"policy {called!r}: knows {problem}, expected at most {MOST_KNOWN} different names of "
             f"1 to {LONGEST_KNOWN} ASCII characters that can be printed"
+        )
+    for piece in filter(has_empty_brackets, names):  # marks look for the bare name
+        raise InputError(
+            f"policy {called!r}: knows {piece!r}, expected {piece.partition('(')[0]!r}, without "
+            "empty brackets"
         )
     return Introduction(name, cast(Information, information), names)
 

@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 
+import numpy as np
 import pyomo.environ as pyo
 import pytest
 
@@ -11,6 +12,7 @@ import optsched
 from optsched.core import simulate
 from optsched.declared.policies import POLICIES
 from optsched.problem import PolicyError
+from optsched.process import work_units
 
 
 def big_m(demand, most, stock):
@@ -95,3 +97,31 @@ def test_coefficients_of_eighteen_orders_of_magnitude_end_no_process():
     done = subprocess.run([sys.executable, "-c", WILD], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert "-2.5e-07 is optimal (certified)" in done.stdout
+
+
+def split(goods, rows):
+    """A market split, and the plan of its first goods: an optimum takes hours to prove."""
+    random = np.random.default_rng(1)
+    a, m = random.integers(0, 100, (goods, rows)), pyo.ConcreteModel()
+    m.x = pyo.Var(range(goods), domain=pyo.Binary)
+    m.up, m.down = pyo.Var(range(rows), bounds=(0, None)), pyo.Var(range(rows), bounds=(0, None))
+    m.cost = pyo.Objective(expr=1 + sum(m.up.values()) + sum(m.down.values()))
+
+    def half(m, r):
+        sold = sum(int(x) * m.x[i] for i, x in enumerate(a[:, r]))
+        return sold + m.up[r] - m.down[r] == int(a[:, r].sum()) // 2
+
+    m.rows = pyo.Constraint(range(rows), rule=half)
+    return optsched.online(m, revealed={"x": 0, "up": 0, "down": 0})
+
+
+def test_the_work_on_a_program_is_limited(monkeypatch):
+    monkeypatch.setattr("optsched.declared.policies.EFFORT", 200.0, raising=False)
+    inst, began = split(60, 7), work_units.done()
+    assert simulate(inst, "re-solve").value == simulate(inst, "re-solve").value < 200
+    assert work_units.done() - began < 2000
+
+
+def test_work_goes_on_until_there_is_a_solution(monkeypatch):
+    monkeypatch.setattr("optsched.declared.policies.EFFORT", 1e-6, raising=False)
+    assert simulate(big_m(5, 35, stock=True), "re-solve").value == 50
