@@ -237,6 +237,7 @@ def solve(  # noqa: PLR0913 - one option each
     work_limit : float, optional
         Units of search, about a millisecond of a typical core each. The work is counted and the
         clock not read: the result repeats, whatever the machine's speed or load. One thread works.
+        A bound whose exact check takes much more work than the limit may be claimed.
         With a time limit, the first limit reached ends the search; a run ended by the clock does
         not repeat.
     gap : float
