@@ -20,7 +20,11 @@ import optsched
 from optsched import InputError, Optimum, compare, get_family, solve, solvers
 from optsched.engine.budget import Budget
 from optsched.engine.progress import Progress
+from optsched.families.completion.optimum.search import orders
+from optsched.families.dmlrs.optimum.relaxations.capacity import CapacityRelaxation
+from optsched.families.dmlrs.optimum.search.neighborhood import SharedBoard
 from optsched.families.oasis import FAMILY
+from optsched.problem import Level
 from optsched.process import blas, work_units
 
 pytestmark = pytest.mark.slow
@@ -263,6 +267,56 @@ def test_what_writing_a_program_takes_is_counted(preset, method):
     began = time.process_time()
     solve(instance, method=method, work_limit=500)
     assert time.process_time() - began < 500 * 0.006 + 1
+
+
+def test_what_placing_on_thousands_of_servers_takes_is_counted(monkeypatch):
+    calls, dispatch = [], orders.dispatch
+    monkeypatch.setattr(orders, "dispatch", lambda *of: calls.append(1) or dispatch(*of))
+    family = get_family("completion")
+    instance = family.generate("mid", seed=0, jobs=100, machines=10_000)
+    found = solve(instance, method="search", work_limit=60)
+    assert found.effort > 2 * len(calls) > 0
+
+
+def test_what_making_a_large_board_takes_is_counted():
+    inst = efforts.CASES["dmlrs"].instance()
+    made = []
+    for machines in (1_000, 20_000):
+        free = np.ones((inst.horizon, len(inst.resources), machines))
+        before = work_units.done()
+        SharedBoard(inst, free, free)
+        made.append(work_units.done() - before)
+    assert made[0] == 0
+    assert 10 < made[1] < 100
+
+
+def many_workers(chunks):
+    """Return two jobs that can run as many workers, on as many machines of a class."""
+    inst = efforts.CASES["dmlrs"].instance()
+    data = inst.model_dump()
+    machine = {"capacity": [4.0] * len(inst.resources), "count": chunks}
+    wide = {
+        "chunks": chunks, "gradient_mb": 100.0, "ps_bandwidth": 1.0, "outer_bandwidth": 1.0,
+        "worker_demand": [1.0, 2.0, 1.0], "ps_demand": [1.0, 1.0, 2.0],
+    }  # fmt: skip
+    jobs = [job | wide for job in data["jobs"][:2]]
+    return type(inst).model_validate(data | {"machines": [machine], "jobs": jobs})
+
+
+def test_what_pricing_many_workers_takes_is_counted():
+    problem = CapacityRelaxation(many_workers(120))
+    rng = np.random.default_rng(0)
+    before = work_units.done()
+    problem.price(1e-6 * rng.random(problem.rhs.size), np.zeros(problem.jobs))
+    assert work_units.done() - before > 50
+
+
+def test_little_effort_ends_in_the_middle_of_pricing_and_of_a_check():
+    """In full either would take days: thousands of workers on thousands of machines."""
+    found = solve(many_workers(4000), work_limit=5)
+    assert found.effort < 5000
+    assert found.value == 0
+    assert found.bound_level is Level.CLAIMED
 
 
 def test_nothing_is_asked_of_other_threads():

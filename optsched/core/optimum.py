@@ -14,6 +14,7 @@ from pydantic import Field, SerializeAsAny, field_validator
 
 from optsched.base import renamed_arguments, renamed_names
 from optsched.core.display import Ticker
+from optsched.engine.budget import AFTER_LIMIT
 from optsched.engine.interval import CLOSED, Interval, shown_gap
 from optsched.engine.params import changes, read_params
 from optsched.engine.progress import HistoryPoint, Progress
@@ -35,7 +36,7 @@ from optsched.problem import (
     Status,
     family_of,
 )
-from optsched.process import blas, interrupts
+from optsched.process import blas, interrupts, work_units
 from optsched.process.background import supervised
 from optsched.process.messages import notify
 
@@ -226,6 +227,7 @@ def solve(  # noqa: PLR0913 - one option each
     work_limit : float, optional
         Units of search, about a millisecond of a typical core each. The work is counted and the
         clock not read: the result repeats, whatever the machine's speed or load. One thread works.
+        A bound whose exact check takes much more work than the limit may be claimed.
         With a time limit, the first limit reached ends the search; a run ended by the clock does
         not repeat.
     gap : float
@@ -298,8 +300,11 @@ def solve(  # noqa: PLR0913 - one option each
         params=read_params(family, params),
     )
 
+    limit, after = math.inf if work_limit is None else work_limit, AFTER_LIMIT / work_units.UNIT
+
     def search(_stopped: Ints) -> Optimum:
-        with suppress(KeyboardInterrupt):  # the best so far is the answer
+        with suppress(KeyboardInterrupt), work_units.at_most(limit + after):
+            # the best so far is the answer
             there = known(instance, start)
             progress.digest = there.instance_sha256
             if method != RELAXATION:  # the known bounds do not cover the relaxation
@@ -313,7 +318,8 @@ def solve(  # noqa: PLR0913 - one option each
                 family.methods[second](instance, progress, threads=threads, seed=seed)
         with suppress(KeyboardInterrupt):
             progress.tick()  # the callback sees how it ended
-        return settle(progress, level, method)
+        with work_units.at_most(max(limit, after)):  # else the bound is claimed
+            return settle(progress, level, method)
 
     found = None
     # Linear algebra with several threads waits for cores that others use, and sums depend on their

@@ -13,7 +13,10 @@ different solves.
 
 from __future__ import annotations
 
+import math
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from optsched.process.interrupts import leave_if_abandoned
 
@@ -21,6 +24,7 @@ UNIT = 1e-3  # seconds of a typical core
 QUESTION = 1e-3  # of one check whether to stop, so that every loop that checks ends
 CALL = 0.01  # of calling a compiled kernel from Python, with what is done around it: 10 us
 STEP = 2e-6  # of an elementary step of a compiled kernel: 2 ns
+COVERED = 1e6  # elementary steps of a kernel that counts its own, but not those of usual sizes
 HANDLED = 1e-4  # of a number that Python and numpy put into a program or an array: 100 ns
 
 # Solvers count what they do themselves, in units of their own.
@@ -37,6 +41,7 @@ class Count:
 
     def __init__(self, units: float = 0.0) -> None:
         self.units = units
+        self.end = math.inf  # of its units: what is under way then is given up
 
 
 class _Mine(threading.local):
@@ -71,6 +76,40 @@ def spend(units: float) -> None:
 def steps(number: float) -> None:
     """Count a call of a compiled kernel that takes this many elementary steps."""
     spend(CALL + STEP * number)
+
+
+@contextmanager
+def at_most(units: float) -> Iterator[None]:
+    """Give up, inside, what is still under way when this many more units have been spent."""
+    mine = _mine.count
+    before = mine.end
+    mine.end = min(before, mine.units + units)
+    try:
+        yield
+    finally:
+        mine.end = before
+
+
+def begin(units: float) -> None:
+    """Count work that is about to be done; raise KeyboardInterrupt if it is given up."""
+    if _mine.count.units + units > _mine.count.end:
+        raise KeyboardInterrupt
+    spend(units)
+
+
+def most_steps() -> float:
+    """Return at how many elementary steps a kernel that counts its own returns at once."""
+    return COVERED + max(0.0, _mine.count.end - _mine.count.units) / STEP
+
+
+def counted(number: float, most: float) -> None:
+    """Count the steps of such a kernel; raise KeyboardInterrupt if it returned at once.
+
+    Those that kernels take for usual sizes are not counted here, but with their calls.
+    """
+    spend(STEP * max(0.0, number - COVERED))
+    if number > most:
+        raise KeyboardInterrupt
 
 
 def done() -> float:

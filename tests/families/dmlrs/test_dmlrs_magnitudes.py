@@ -213,10 +213,11 @@ def test_the_first_bound_of_the_most_chunks_link_by_link_has_a_certificate():
 
 
 @pytest.mark.slow
-def test_a_kernel_over_many_machines_returns_once_nobody_waits():
+@pytest.mark.parametrize(("abandoned", "most_steps"), [(1, np.inf), (0, 1e6)])
+def test_a_kernel_over_many_machines_returns_once_nobody_waits(abandoned, most_steps):
     """In full it would take days: thousands of workers and PS on thousands of machines."""
     one = np.array([1], np.int64)
     most, room = 4000, np.array([[4000, 4000]], np.int64)
     demand = np.array([1, 1], np.int64)
-    needed, abandoned = np.arange(most + 1), np.ones(1, np.int64)
-    outer_costs(one, one, room, 4000 * one, demand, demand, needed, most, abandoned)
+    ended = np.array([abandoned], np.int64), np.array([0.0, most_steps])
+    outer_costs(one, one, room, 4000 * one, demand, demand, np.arange(most + 1), most, *ended)

@@ -33,7 +33,7 @@ from optsched.families.dmlrs.certificate.links import linked_costs, linked_optio
 from optsched.families.dmlrs.certificate.packings import Packings
 from optsched.families.dmlrs.instance import IMPOSSIBLE, DmlrsInstance, Needs, linked_table
 from optsched.numbers.arrays import Ints
-from optsched.process import interrupts
+from optsched.process import interrupts, work_units
 from optsched.proofs.branching import JobLimits
 from optsched.proofs.grid import capacity_cost, charged
 
@@ -254,13 +254,15 @@ class LeafBounds:
         demand = (self.alpha[i], self.beta[i])
         outside = (*demand, outer, most[1], interrupts.abandoned())
 
-        def costs(worker: Ints, ps: Ints) -> tuple[Ints, ...]:
-            found = (
-                inner_costs(worker, ps, self.capacity, *demand, inner, most[0]),
-                outer_costs(worker, ps, self.capacity, self.count, *outside),
-            )
-            interrupts.leave_if_abandoned()
+        def spread(worker: Ints, ps: Ints) -> Ints:
+            steps = np.array([0.0, work_units.most_steps()])
+            found: Ints = outer_costs(worker, ps, self.capacity, self.count, *outside, steps)
+            work_units.counted(*steps.tolist())
             return found
+
+        def costs(worker: Ints, ps: Ints) -> tuple[Ints, ...]:
+            near = inner_costs(worker, ps, self.capacity, *demand, inner, most[0])
+            return near, spread(worker, ps)
 
         return costs
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from optsched.numbers.argsort import rank
-from optsched.numbers.arrays import Ints
+from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
 
 NONE = 2**62  # the cost of a schedule that does not exist
@@ -105,12 +105,14 @@ def outer_costs(
     needed: Ints,
     most: int,
     abandoned: Ints,
+    steps: Floats,
 ) -> Ints:
     """Return the least cost of n workers and their PS on two machines or more, n = 0..most.
 
     A dynamic program over the machines, ``count[c]`` of each class. ``one[n, m]``: n workers and m
     PS on exactly one machine; ``more[n, m]``: on two or more. The arguments are as in
-    `inner_costs`; ``count`` has shape (C,). Returns at once if ``abandoned[0]`` becomes 1.
+    `inner_costs`; ``count`` has shape (C,). Returns at once if ``abandoned[0]`` becomes 1, or if
+    ``steps[0]``, the elementary steps so far, exceeds ``steps[1]``.
     """
     servers = 0
     for n in range(most + 1):
@@ -137,11 +139,15 @@ def outer_costs(
             top = w
         if top < 0 or (top == 0 and max_units[0] == 0):
             continue
+        ways = 2 + top
+        for w in range(top + 1):
+            ways += max_units[w]
         for _ in range(min(count[c], most + servers)):
             changed = False  # else one machine more makes nothing cheaper
             for n in range(most, -1, -1):
+                steps[0] += (servers + 1) * ways
                 for m in range(servers, -1, -1):
-                    if abandoned[0]:
+                    if abandoned[0] or steps[0] > steps[1]:
                         return cost
                     best = more[n, m]
                     for w in range(min(n, top) + 1):

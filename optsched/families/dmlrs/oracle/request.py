@@ -138,6 +138,7 @@ class Scratch(NamedTuple):
     one: Floats  # (N + 1, N + 1)
     more: Floats  # (N + 1, N + 1)
     abandoned: Ints  # (1,) see `interrupts.abandoned`
+    steps: Floats  # (2,) elementary steps of outer placements so far, and at most
 
     @classmethod
     def empty(cls, machines: int, most: int) -> Self:
@@ -150,6 +151,7 @@ class Scratch(NamedTuple):
             np.empty((most + 1, most + 1)),
             np.empty((most + 1, most + 1)),
             interrupts.abandoned(),
+            np.array([0.0, np.inf]),
         )
 
 

@@ -22,7 +22,7 @@ from optsched.families.dmlrs.oracle.slot_placements import open_slot
 from optsched.families.dmlrs.oracle.work_over_slots import join_hull, possible_ends, slot_options
 from optsched.numbers.arrays import Ints
 from optsched.numbers.kernels import kernel
-from optsched.process import interrupts
+from optsched.process import work_units
 from optsched.scheduling.oracle.schedule import PricedMachines
 from optsched.scheduling.oracle.slots import plain_int
 
@@ -57,8 +57,9 @@ def open_slots(
         A payoff that is known to be possible, or the cutoff.
     """
     rest = float(cutoff), amount, entries
+    scratch.steps[:] = 0.0, work_units.most_steps()
     found: tuple[int, float] = _open_slots((*job, *machines, *window, *rest, *offers, *scratch))
-    interrupts.leave_if_abandoned()
+    work_units.counted(*scratch.steps.tolist())
     return found
 
 
@@ -82,7 +83,7 @@ def _open_slots(arguments: tuple[Any, ...]) -> tuple[int, float]:
     held, opened, placed = plain_int(0), plain_int(0), 0
     hosts = Hosts(np.empty(0, np.int64), np.empty((0, 2, 0, 0), np.int64))
     for slot in range(job.arrival, window.last + 1):
-        if scratch.abandoned[0]:
+        if scratch.abandoned[0] or scratch.steps[0] > scratch.steps[1]:
             break
         t, kind, n, keep = slot - job.arrival, amount[slot], amount[slot] // 2, False
         top_inner, top_outer = job.most_inner, job.most_outer

@@ -59,7 +59,7 @@ def open_slot(
     """
     price, free, count = machines.price[slot], machines.free[slot], machines.count
     alpha, beta, ps_inner, ps_outer = job.worker_demand, job.ps_demand, job.ps_inner, job.ps_outer
-    machine_floats, machine_ints, parts, numbers, one, more, abandoned = scratch
+    machine_floats, machine_ints, parts, numbers, one, more, abandoned, steps = scratch
     visited, chosen = hosts
     keep = visited.size > 0
     entries, resources = count.size, alpha.size
@@ -112,6 +112,10 @@ def open_slot(
     if n_max == 0:
         return inner_last, 0, 0
     m_max = ps_outer[n_max]
+    table = float((n_max + 1) * (m_max + 1))
+    steps[0] += table
+    if steps[0] > steps[1]:
+        return 0, 0, 0
     for n in range(n_max + 1):
         for m in range(m_max + 1):
             one[n, m], more[n, m] = np.inf, np.inf
@@ -126,6 +130,7 @@ def open_slot(
     while True:
         following, following_w, following_s = -1, -1, -1  # places in ahead; few visits: no sorting
         low, least_w, least_s = np.inf, np.inf, np.inf
+        steps[0] += 5 * rest
         for j in range(rest):
             i = ahead[j]
             if following < 0 or both[i] < low or (both[i] == low and i < ahead[following]):
@@ -150,15 +155,23 @@ def open_slot(
                     if beta[r] > 0.0 and left < top * beta[r]:
                         top = math.floor(left / beta[r])
                 numbers[1, w] = top
+            ways = most + 1
+            for w in range(most + 1):
+                ways += 1 + numbers[1, w]
             copies = min(count[h], n_max + m_max)
             for copy in range(copies):
                 if keep:
+                    steps[0] += table
                     visited[visits] = h
                     for n in range(n_max + 1):
                         for m in range(m_max + 1):
                             chosen[visits, 0, n, m], chosen[visits, 1, n, m] = -1, -1
+                m_reach = min(m_max, reach_s + max(0, numbers[1, 0]))
                 for n in range(min(n_max, reach_w + most), -1, -1):
-                    for m in range(min(m_max, reach_s + max(0, numbers[1, 0])), -1, -1):
+                    steps[0] += (m_reach + 1) * ways
+                    if steps[0] > steps[1]:
+                        return 0, 0, 0
+                    for m in range(m_reach, -1, -1):
                         if abandoned[0]:
                             return 0, 0, 0
                         best = more[n, m]

@@ -25,6 +25,7 @@ class ServerArrays(NamedTuple):
     ps: Ints  # (P, R) of one PS; one row of zeros in a ring
     needed: Ints  # (M, P, N + 1) PS for this many workers elsewhere
     ring: bool
+    steps: Ints  # (1,) elementary ones of the search for servers, so far
 
 
 class Placed(NamedTuple):
@@ -82,6 +83,7 @@ def _best_server(
     """
     m, n, p, s = load
     best, least = -1, np.inf
+    platform.steps[0] += free.size
     for h in range(free.shape[0]):
         left, fits = 0.0, True
         for r in range(free.shape[1]):
@@ -133,6 +135,7 @@ def _place(
     if total[m] >= n:
         while left > 0:
             best, least = -1, np.inf
+            platform.steps[0] += free.size + free.shape[0] * parts
             for h in range(free.shape[0]):
                 if max_units[m, h] == 0 or (parts > 0 and _named(placed, j, parts, h)):
                     continue
@@ -274,6 +277,7 @@ def dispatch(
         Receives how they run.
     """
     jobs, types = order.size, platform.worker.shape[0]
+    platform.steps[0] += platform.capacity.size * types
     free = platform.capacity.copy()
     max_units, total = np.zeros((types, free.shape[0]), np.int64), np.zeros(types, np.int64)
     for h in range(free.shape[0]):

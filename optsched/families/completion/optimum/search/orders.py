@@ -96,7 +96,10 @@ class Orders:
         self.inst, self.offers, self.params = inst, offers, params
         capacity = inst.arrays.capacity
         ps = types.ps_demand if len(types.ps_demand) else np.zeros((1, capacity.shape[1]), np.int64)
-        self.platform = ServerArrays(capacity, types.worker_demand, ps, types.ps_needed, types.ring)
+        steps = np.zeros(1, np.int64)
+        self.platform = ServerArrays(
+            capacity, types.worker_demand, ps, types.ps_needed, types.ring, steps
+        )
         self.arrival = np.array([job.arrival for job in inst.jobs], np.int64)
         self.weight = np.array([job.weight for job in inst.jobs])
         self.most = max((job.chunks for job in inst.jobs), default=1)
@@ -134,7 +137,8 @@ class Orders:
     def run(self, rule: Rule, limit: float = np.inf) -> Dispatched:
         """Dispatch the jobs; what is not better than ``limit`` is of no interest."""
         # elementary steps for a job and for a way to run, as a rule
-        work_units.steps(2000 * self.weight.size + 20 * self.offers.duration.size)
+        usual = 2000 * self.weight.size + 20 * self.offers.duration.size
+        work_units.steps(usual)
         area = np.where(self.fits, self.taken @ rule.mix, np.inf)
         ways, least = menus(self.offers.first, area, rule.tolerance, self.params.modes)
         with np.errstate(divide="ignore"):  # jobs that take nothing go first
@@ -142,6 +146,7 @@ class Orders:
         order = np.argsort(place, kind="stable")
         placed = nothing_placed(self.weight.size, self.most)
         weights = rule.mix / self.whole
+        self.platform.steps[0] = 0
         value = dispatch(
             self.platform,
             self.offers,
@@ -153,6 +158,7 @@ class Orders:
             limit,
             placed,
         )
+        work_units.spend(work_units.STEP * max(0, int(self.platform.steps[0]) - usual))
         return Dispatched(rule, float(value), placed)
 
     def improve(

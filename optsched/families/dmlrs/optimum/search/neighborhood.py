@@ -38,6 +38,7 @@ FACTORS = (  # multiples of the dual prices, and the share of leftovers that is 
     (0.6, 1.0),
     (1.0, 1.0),
 )
+COVERED = 100_000  # numbers of a board whose making is counted with the search
 
 
 class SharedBoard(PlanBoard):
@@ -53,6 +54,7 @@ class SharedBoard(PlanBoard):
     """
 
     def __init__(self, inst: DmlrsInstance, free: Floats, prices: Floats) -> None:
+        work_units.begin(work_units.HANDLED * max(0, free.size - COVERED))
         shared = free.copy()
         super().__init__(requests(inst), (shared, shared))
         ones = np.ones(free.shape[2], np.int64)
