@@ -169,7 +169,7 @@ def _words(path: Path, db: sqlite3.Connection) -> None:
     named = (
         "SELECT DISTINCT s.text, m.text FROM cell c JOIN word m ON m.id = c.message "
         "JOIN instance i ON i.id = c.instance JOIN word s ON s.id = i.source WHERE c.status = 0"
-    )
+    )  # of cells that are done
     for source_text, message in db.execute(named):
         _, calls, name = message.partition(CALLED)
         wrong = no_name(get_family(source_of(source_text)[0]), name, own=False) if calls else None
