@@ -165,7 +165,7 @@ def test_plans_can_be_loaded_again():
     other.start()
     load(other.board, best)
     assert other.board.value == pytest.approx(sum(p.value for p in best.values()))
-    assert other.schedule(other.plans()) == area.schedule(best)
+    assert other.schedule(other.board.plans) == area.schedule(best)
 
 
 def test_unlikely_jobs_are_hardly_tried():
@@ -191,6 +191,7 @@ def test_unlikely_jobs_are_hardly_tried():
         done=clock(50),
         found=lambda: None,
         weights=[1e9 if i in likely else 1e-9 for i in range(40)],
+        params=LnsParams(tries=5),
     )
     often = [tried.count(i) for i in likely]
     seldom = [tried.count(i) for i in out[3:]]

@@ -103,9 +103,11 @@ def described(kind: Any, place: str = "") -> Iterator[dict[str, Any]]:
     """Yield component, field, default, unit and meaning of every field of a tree."""
     meaning: dict[str, str] = {}
     names: list[str] = []
-    for line in (inspect.getdoc(kind) or "").splitlines():
+    docs = [inspect.getdoc(k) or "" for k in reversed(kind.__mro__[:-1])]
+    for line in "\n".join(docs).splitlines():
         if head := re.fullmatch(r"(\w+(?:, \w+)*) : .*", line):
             names = head[1].split(", ")
+            meaning |= dict.fromkeys(names, "")
         elif line.startswith("    "):
             meaning |= {n: f"{meaning.get(n, '')} {line.strip()}".strip() for n in names}
     for name, hint in get_type_hints(kind, include_extras=True).items():

@@ -37,15 +37,11 @@ class LnsParams:
         Initial and final temperature of simulated annealing, relative to the value of the schedule.
     tries : int
         Rejected jobs that one move tries to insert.
-    likely_tries : int
-        Rejected jobs that one move tries to insert where an estimate selects those that are likely
-        to fit.
     """
 
     largest_share: Share = 0.2
     cooling: tuple[Factor, Factor] = (0.004, 0.00001)
     tries: Number = 12
-    likely_tries: Number = 5
 
 
 class SearchBoard(Protocol):
@@ -87,7 +83,7 @@ def construct(
         board.insert(i, factor)
 
 
-def improve(  # noqa: PLR0913 - a board, how it is searched, and callbacks
+def improve(
     board: SearchBoard,
     values: Sequence[float],
     windows: Sequence[tuple[int, int]],
@@ -96,7 +92,6 @@ def improve(  # noqa: PLR0913 - a board, how it is searched, and callbacks
     *,
     done: Callable[[], float],
     found: Callable[[], None],
-    keep: Callable[[], Callable[[], None]] | None = None,
     weights: Sequence[float] | None = None,
     arrived: Callable[[], bool] = lambda: False,
     params: LnsParams = LnsParams(),
@@ -117,9 +112,6 @@ def improve(  # noqa: PLR0913 - a board, how it is searched, and callbacks
         Share of the time that has passed; the search ends at 1.
     found : callable
         Called whenever the board is better than ever before.
-    keep : callable, optional
-        Returns an operation that restores the state; by default a move is undone job by job.
-        Needed where an insertion may move other jobs.
     weights : sequence of float, optional
         How likely a rejected job is to be tried, above 0, relative to others; by default, the job
         for which others are removed is drawn by ``values``, and those tried next to it are alike.
@@ -137,7 +129,6 @@ def improve(  # noqa: PLR0913 - a board, how it is searched, and callbacks
             best = max(best, board.value)
         work_units.spend(MOVE)
         before = board.value
-        back = None if keep is None else keep()
         rejected = [i for i in jobs if i not in board.plans]
         out, wanted = _destroy(board, rejected, weights or values, windows, rng, params)
         taken = {i: board.remove(i) for i in out}
@@ -147,9 +138,6 @@ def improve(  # noqa: PLR0913 - a board, how it is searched, and callbacks
         heat = hot * (cold / hot) ** passed
         heat *= abs(best)
         if board.value < before + heat * math.log(max(rng.random(), 1e-300)):
-            if back is not None:
-                back()
-                continue
             for i in inserted:
                 board.remove(i)
             for i, plan in taken.items():
@@ -188,14 +176,13 @@ def _draw(
     jobs: Sequence[int], weights: Sequence[float] | None, rng: Generator, params: LnsParams
 ) -> list[int]:
     """Draw the rejected jobs that are tried."""
-    tries = params.tries if weights is None else params.likely_tries
-    if len(jobs) <= tries:
+    if len(jobs) <= params.tries:
         return list(jobs)
     weight = None
     if weights is not None:
         weight = np.array([weights[i] for i in jobs])
         weight /= weight.sum()
-    return [int(i) for i in rng.choice(jobs, size=tries, replace=False, p=weight)]
+    return [int(i) for i in rng.choice(jobs, size=params.tries, replace=False, p=weight)]
 
 
 def _repair(

@@ -22,6 +22,17 @@ from optsched.scheduling.oracle.slots import charge_leftovers, place, unit_price
 
 Job = TypeVar("Job")
 
+FACTORS = (  # multiples of the dual prices, and the share of leftovers that is charged
+    (0.0, 0.0),
+    (0.1, 0.0),
+    (0.3, 0.0),
+    (0.6, 0.0),
+    (1.0, 0.0),
+    (0.3, 1.0),
+    (0.6, 1.0),
+    (1.0, 1.0),
+)
+
 
 @dataclass(frozen=True)
 class JobPlan:
@@ -68,6 +79,47 @@ class PlanBoard:
         request = self.requests[i]
         demands = request.worker_demand, request.ps_demand
         book(plan.entries, *demands, *self.free, sign)
+
+
+class PricedBoard(PlanBoard):
+    """A board that inserts jobs by their pricing subproblems; parameters as of `PlanBoard`.
+
+    Attributes
+    ----------
+    windows : list of (first slot, last slot)
+        When each job can run; later, it earns next to nothing.
+    """
+
+    def __init__(self, requests: Sequence[Any], free: tuple[Floats, Floats]) -> None:
+        super().__init__(requests, free)
+        self.windows = [_window(request) for request in requests]
+
+    def best(self, i: int, factor: int) -> JobPlan | None:
+        """Return the best plan of job i at the prices times ``FACTORS[factor]``, if it pays."""
+        raise NotImplementedError
+
+    def insert(self, i: int, factor: int) -> bool:
+        """Insert job i by its best plan, if it pays."""
+        plan = self.best(i, factor)
+        if plan is None:
+            return False
+        self.restore(i, plan)
+        return True
+
+
+def _window(request: Any) -> tuple[int, int]:
+    # a completion that earns less than this share of the best is not sought, nor in the way
+    useful = np.flatnonzero(request.utility > 1e-3 * request.utility.max())
+    return request.arrival, int(useful[-1]) if useful.size else request.arrival
+
+
+def at_factors(prices: Floats, free: Floats) -> list[PricedMachines]:
+    """Return single machines, by factor: ``prices`` and units that are ``free``, (T, R, H)."""
+    ones = np.ones(free.shape[2], np.int64)
+    return [
+        PricedMachines(np.ascontiguousarray(prices * x), free, ones, fragmentation_penalty)
+        for x, fragmentation_penalty in FACTORS
+    ]
 
 
 def load(board: Any, plans: Mapping[int, JobPlan]) -> None:

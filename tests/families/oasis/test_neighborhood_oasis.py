@@ -8,6 +8,7 @@ from optsched.families.oasis import FAMILY
 from optsched.families.oasis.instance import JobSchedule, OasisSchedule
 from optsched.families.oasis.optimum.search.neighborhood import Neighborhood, flat_prices
 from optsched.families.oasis.verify import verify
+from optsched.scheduling.board import FACTORS
 
 by_file = pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)
 
@@ -28,13 +29,13 @@ def test_a_schedule_is_taken_over_as_it_is(path):
     area.start()
     area.adopt(best)
     assert area.board.value == pytest.approx(reference["optimum"])
-    again = verify(inst, area.schedule(area.plans()))
+    again = verify(inst, area.schedule(area.board.plans))
     assert again.value == pytest.approx(reference["optimum"])
     # and it can be changed: all jobs out leave the machines empty
-    whole = area_of(inst).board.sides
+    whole = area_of(inst).board.free
     for i in list(area.board.plans):
         area.board.remove(i)
-    assert all((a.free == b.free).all() for a, b in zip(area.board.sides, whole, strict=True))
+    assert all((a == b).all() for a, b in zip(area.board.free, whole, strict=True))
 
 
 def test_places_named_twice_and_jobs_that_earn_nothing():
@@ -53,9 +54,21 @@ def test_places_named_twice_and_jobs_that_earn_nothing():
     )
     area = area_of(inst)
     area.adopt(split)
-    assert verify(inst, area.schedule(area.plans())).value == pytest.approx(reference["optimum"])
+    assert verify(inst, area.schedule(area.board.plans)).value == pytest.approx(
+        reference["optimum"]
+    )
     area.adopt(OasisSchedule(jobs=(JobSchedule(workers=(), ps=()),) * len(inst.jobs)))
     assert area.board.plans == {}
+
+
+def test_jobs_come_in_at_multiples_of_the_prices():
+    inst, _ = load(FILES[2])
+    board = Neighborhood(inst, tuple(1e9 * p for p in flat_prices(inst))).board
+    jobs = range(len(inst.jobs))
+    assert not any(board.insert(i, len(FACTORS) - 1) for i in jobs)
+    taken = [i for i in jobs if board.insert(i, 0)]
+    assert taken == [*board.plans] != []
+    assert all((free >= 0).all() for free in board.free)
 
 
 def steps(inst, progress, *, then=lambda _passed: None, most=30) -> float:

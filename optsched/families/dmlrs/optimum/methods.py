@@ -22,6 +22,7 @@ import numpy as np
 
 from optsched.engine.branch import BranchAndBoundTree, BranchAndPrice, BranchParams
 from optsched.engine.colgen import Column, Master, Relaxation, generate_columns, lagrangian
+from optsched.engine.neighborhood import Neighborhood
 from optsched.engine.params import Count, Factor, Number, Part, Seconds, SecondsEach, Share
 from optsched.engine.progress import Progress
 from optsched.engine.reserve import Pace, Reserve
@@ -39,15 +40,13 @@ from optsched.families.dmlrs.optimum.relaxation import relaxation
 from optsched.families.dmlrs.optimum.relaxations.capacity import CapacityRelaxation
 from optsched.families.dmlrs.optimum.relaxations.slot_packing import MOST_JOBS
 from optsched.families.dmlrs.optimum.search.neighborhood import (
-    FACTORS,
-    Neighborhood,
-    SharedBoard,
+    neighborhood_at,
     plan_column,
 )
 from optsched.families.dmlrs.optimum.tree.branching import SlotTree
 from optsched.numbers.arrays import Floats
 from optsched.problem import RELAXATION, InputError, Method, Schedule
-from optsched.scheduling.board import JobPlan, flat_prices, load
+from optsched.scheduling.board import FACTORS, JobPlan, PlanBoard, flat_prices, load
 from optsched.scheduling.units import in_units, original
 
 
@@ -135,7 +134,7 @@ class _Portfolio:
         self.threads, self.seed = threads, seed
         self.capacity = CapacityRelaxation(inst)
         self.reserve = Reserve(progress, params.most_kept)
-        self.board: SharedBoard | None = None  # of the search that is under way
+        self.board: PlanBoard | None = None  # of the search that is under way
         # seconds per job: of feasibility check, checker; and class
         self.checking = 2e-4 * len(inst.jobs) * len(self.capacity.count)
         self.sampling = params.first_sample  # seconds from the start when that is looked at
@@ -245,7 +244,7 @@ class _Portfolio:
         spread = self.flat_prices()
         if self.prices is not None:
             spread = np.maximum(self.capacity.by_machine(self.prices), 1e-6 * spread)
-        area = Neighborhood(self.inst, spread, self.whole.neighborhood)
+        area = neighborhood_at(self.inst, spread, self.whole.neighborhood)
         self.board = area.board
         self._look(area)
         if not self.best or self.starts % 2:

@@ -90,13 +90,26 @@ class AutoParams:
 
 
 @dataclass(frozen=True)
+class GuidedLnsParams(LnsParams):
+    """Parameters of large neighborhood search that a relaxation guides.
+
+    Attributes
+    ----------
+    tries : int
+        Rejected jobs that one move tries to insert; the relaxation selects those likely to fit.
+    """
+
+    tries: Number = 5
+
+
+@dataclass(frozen=True)
 class Params:
     """All parameters, by component."""
 
     auto: AutoParams = AutoParams()
     branch: BranchParams = BranchParams()
     cuts: CutParams = CutParams()
-    neighborhood: LnsParams = LnsParams()
+    neighborhood: GuidedLnsParams = GuidedLnsParams()
     repair: SlotRepairParams = SlotRepairParams()
     dives: DiveParams = DiveParams()
     ascent: AscentParams = AscentParams()

@@ -194,7 +194,7 @@ class Portfolio:
         def found(plans: dict[int, JobPlan]) -> float:
             if plans:
                 value = area.complete(plans)
-                progress.incumbent(value, area.schedule(area.plans()))
+                progress.incumbent(value, area.schedule(area.board.plans))
             return -np.inf if progress.value is None else progress.value
 
         search = SlotSearch(blocks, self.guide, known, rng, self.whole.dives)

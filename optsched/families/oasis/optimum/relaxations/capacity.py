@@ -66,6 +66,15 @@ def requests(inst: OasisInstance) -> list[Request]:
     ]
 
 
+def slot_steps(request: Request, amounts: int) -> float:
+    """Return about how many elementary steps the oracle takes in a slot.
+
+    ``amounts`` counts the capacities of both sides, by machine (or class) and resource.
+    """
+    # by class and resource, by unit of work
+    return SLOT_STEPS * amounts + 0.5 * request.work
+
+
 class CapacityRelaxation:
     """The rows, the blocks and their oracle."""
 
@@ -78,6 +87,7 @@ class CapacityRelaxation:
         self.free = [over_slots(c, self.slots) for c in self.capacity]
         self.shapes = [f.shape for f in self.free]  # (T, R, C)
         self.sizes = [f.size for f in self.free]
+        self.amounts = sum(c.size for c in self.capacity)
         self.rhs = np.concatenate(
             [(f * n[None, None, :]).ravel() for f, n in zip(self.free, self.count, strict=True)]
         )
@@ -115,7 +125,9 @@ class CapacityRelaxation:
         best = np.zeros(self.jobs)
         for i, request in enumerate(self.requests):
             found = self.oracle.best(request, workers, ps, 0.0)
-            work_units.steps(self.steps(request))
+            slots = self.slots - request.arrival
+            # of the oracle for a job, in addition to those for its slots
+            work_units.steps(15_000 + slots * slot_steps(request, self.amounts))
             if found is not None:
                 best[i] = found.payoff
         return best
@@ -123,12 +135,3 @@ class CapacityRelaxation:
     def bound(self, prices: Floats) -> float:
         """Return the Lagrangian dual bound at the prices of all rows."""
         return float(prices @ self.rhs + self.payoffs(prices).sum())
-
-    def steps(self, request: Request) -> float:
-        """Return about how many elementary steps the oracle takes."""
-        slots = self.slots - request.arrival
-        amounts = sum(int(resources * classes) for _, resources, classes in self.shapes)
-        # of the oracle in a slot: by class and resource, by unit of work
-        each = SLOT_STEPS * amounts + 0.5 * request.work
-        # of the oracle for a job, in addition to those for its slots
-        return 15_000 + slots * each

@@ -1,8 +1,8 @@
 """Large neighborhood search of `oasis`: jobs are removed and reinserted at dual prices.
 
-See `engine.search` (Shaw, 1998). The start is the best of many greedy randomized constructions
-(Feo and Resende, 1995), in random orders near the solution of a relaxation, which also ranks the
-jobs to try first.
+See `engine.neighborhood` (Shaw, 1998). The start is the best of many greedy randomized
+constructions (Feo and Resende, 1995), in random orders near the solution of a relaxation, which
+also ranks the jobs to try first.
 """
 
 from __future__ import annotations
@@ -12,28 +12,72 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from numpy.random import Generator
 
-from optsched.engine.progress import Progress
-from optsched.engine.search import MOVE, LnsParams, construct, improve
+from optsched.engine import neighborhood
+from optsched.engine.search import MOVE, construct
 from optsched.families.oasis.instance import JobSchedule, OasisInstance, OasisSchedule
-from optsched.families.oasis.optimum.relaxations.capacity import requests
+from optsched.families.oasis.optimum.params import GuidedLnsParams
+from optsched.families.oasis.optimum.relaxations.capacity import requests, slot_steps
 from optsched.families.oasis.optimum.relaxations.cutting_planes import LpGuidance
-from optsched.families.oasis.optimum.search.machine_board import MachineBoard
+from optsched.families.oasis.verify import verify
 from optsched.numbers.arrays import Floats, Ints
-from optsched.numbers.resources import equal_machines
-from optsched.numbers.streams import Streams
 from optsched.problem import Schedule
 from optsched.process import work_units
 from optsched.scheduling import board
-from optsched.scheduling.board import JobPlan, load, plan_of, planned_jobs
+from optsched.scheduling.board import (
+    JobPlan,
+    PricedBoard,
+    at_factors,
+    load,
+    over_slots,
+    plan_entries,
+    trim,
+)
+from optsched.scheduling.oracle.schedule import Oracle
 
-FACTORS = (0.0, 0.1, 0.3, 0.6, 0.9, 1.0)  # multiples of the dual prices
-FULL = 5  # the factor of full prices
+START = 6  # the factor, see `FACTORS`, of the first schedule
 OTHERS = 2  # that of jobs that may only use the remaining capacity
-BUILDERS = ((FULL,), (2, 4, 5))  # factors by which schedules are built without and with a guide
+BUILDERS = ((START,), (1, 2, 3))  # factors by which schedules are built without and with a guide
 BUILDING = 0.2  # share of the time for building schedules
 
 
-class Neighborhood:
+class MachineBoard(PricedBoard):
+    """Jobs on machines of two kinds.
+
+    Parameters
+    ----------
+    inst : OasisInstance
+    prices : pair of arrays of shape (T, R, H) and (T, R, K)
+        Per unit of demand, by which inserted jobs choose among slots and machines.
+    """
+
+    def __init__(self, inst: OasisInstance, prices: tuple[Floats, Floats]) -> None:
+        capacity = (inst.arrays.worker_capacity, inst.arrays.ps_capacity)
+        workers, ps = (over_slots(c.astype(float), inst.horizon) for c in capacity)
+        super().__init__(requests(inst), (workers, ps))
+        self.amounts = sum(c.size for c in capacity)
+        both = (at_factors(p, free) for p, free in zip(prices, self.free, strict=True))
+        self.machines = [*zip(*both, strict=True)]
+        self.oracle = Oracle(
+            inst.horizon,
+            max(map(len, capacity)),
+            max((job.chunks for job in inst.jobs), default=1),
+            max((request.work for request in self.requests), default=1),
+        )
+
+    def best(self, i: int, factor: int) -> JobPlan | None:
+        """Return the best plan of job i at the prices times ``FACTORS[factor]``, if it pays."""
+        request, (workers, ps) = self.requests[i], self.machines[factor]
+        best = self.oracle.best(request, workers, ps)
+        first, last = self.windows[i]
+        # of an insertion; the oracle leaves out about half of the slots
+        work_units.steps(2_500 + 0.5 * (last - first + 1) * slot_steps(request, self.amounts))
+        if best is None:
+            return None
+        entries = plan_entries(request, best.amount, best.completion, workers, ps)
+        return JobPlan(float(request.utility[best.completion]), best.completion, entries)
+
+
+class Neighborhood(neighborhood.Neighborhood):
     """A board for an instance at given prices, and the search on it.
 
     Parameters
@@ -42,9 +86,8 @@ class Neighborhood:
     prices : pair of arrays of shape (T, R, H) and (T, R, K)
         Per unit of demand, on single machines.
     guide : LpGuidance, optional
-        Guidance by a relaxation; without it, all jobs are alike, and the prices of workers
-        follow from ``prices``.
-    params : LnsParams, optional
+        Guidance by a relaxation; without it, all jobs are alike.
+    params : GuidedLnsParams, optional
     """
 
     def __init__(
@@ -52,47 +95,38 @@ class Neighborhood:
         inst: OasisInstance,
         prices: tuple[Floats, Floats],
         guide: LpGuidance | None = None,
-        params: LnsParams | None = None,
+        params: GuidedLnsParams | None = None,
     ) -> None:
-        self.inst, self.params = inst, params or LnsParams()
-        arrays = inst.arrays
-        capacity = (arrays.worker_capacity.astype(float), arrays.ps_capacity.astype(float))
-        demand = (arrays.worker_demand.astype(float), arrays.ps_demand.astype(float))
-        self.board = MachineBoard(
-            requests(inst),
-            capacity,
-            (
-                guide.prices
-                if guide is not None
-                else (
-                    _per_worker(prices[0], demand[0], capacity[0]),
-                    _per_worker(prices[1], demand[1], capacity[1]),
-                )
-            ),
-            (_free_value(prices[0], capacity[0]), _free_value(prices[1], capacity[1])),
-            FACTORS,
-        )
-        self.windows = list(zip(arrays.arrival.tolist(), self.board.last, strict=True))
-        shortest = -(-arrays.work // np.maximum(np.array(inst.most, np.int64), 1))
+        self.inst, arrays = inst, inst.arrays
         earned = arrays.utility.max(axis=1, initial=0.0)
         # a job that earns less than this share of what all can earn is not tried
-        self.payoff = np.where(earned > 1e-6 * earned.sum(), earned, 0.0)
+        payoff = np.where(earned > 1e-6 * earned.sum(), earned, 0.0)
+        kinds = (JobSchedule, OasisSchedule)
+        super().__init__(MachineBoard(inst, prices), payoff, kinds, params or GuidedLnsParams())
+        shortest = -(-arrays.work // np.maximum(np.array(inst.most, np.int64), 1))
         # jobs that fill their time leave no choice
-        self.rigid = shortest / (np.array(self.board.last) - arrays.arrival + 1)
+        self.rigid = shortest / np.array([1 + last - first for first, last in self.board.windows])
         self.share = np.ones(len(inst.jobs)) if guide is None else guide.share
-        self.earned = self.payoff if guide is None else guide.value
+        self.earned = payoff if guide is None else guide.value
         self.builders = BUILDERS[guide is not None]
+        self.weights = (payoff * (self.share + 0.03)).tolist()
+        self.known: Schedule | None = None
 
     def start(self, stop: Callable[[], bool] = lambda: False) -> None:
-        """Insert the jobs at the full prices, the most valuable first."""
-        construct(self.board, self._jobs(np.argsort(-self.payoff, kind="stable")), FULL, stop)
+        """Insert the jobs, the most valuable first."""
+        construct(self.board, self._jobs(np.argsort(-self.payoff, kind="stable")), START, stop)
 
     def _jobs(self, order: Ints) -> list[int]:
         return [i for i in order.tolist() if self.payoff[i] > 0]
 
-    def build(self, rng: Generator, done: Callable[[], float], found: Callable[[], None]) -> None:
+    def moves(self, rng: Generator, done: Callable[[], float]) -> None:
+        """Build schedules, then improve the best of them."""
+        self.build(rng, lambda: done() / BUILDING)
+        self.arrived()
+        super().moves(rng, lambda: (done() - BUILDING) / (1 - BUILDING))
+
+    def build(self, rng: Generator, done: Callable[[], float]) -> None:
         """Build schedules from random orders near the relaxation's; end with the best."""
-        best, keep = self.board.value, self.board.keep()
         jobs = len(self.inst.jobs)
         while done() < 1.0:
             share = np.rint(np.clip(self.share + rng.normal(0, 0.15, jobs), 0, 1))
@@ -100,26 +134,29 @@ class Neighborhood:
             key = key * np.exp(rng.normal(0, 0.3, jobs))
             factor = int(rng.choice(self.builders))
             work_units.spend(MOVE)
-            for i in list(self.board.plans):
-                self.board.remove(i)
+            load(self.board, {})
             order = self._jobs(np.lexsort((-key, -share)))
             construct(self.board, order, factor, lambda: done() >= 1.0)
             # values are equal, relatively: sums in other orders
-            if self.board.value > best * (1 + 1e-12):
-                best, keep = self.board.value, self.board.keep()
-                found()
-        keep()
+            if self.board.value > self.value * (1 + 1e-12):
+                self.found()
+        load(self.board, self.best)
 
-    def adopt(self, schedule: OasisSchedule) -> None:
+    def adopt(self, schedule: Schedule) -> None:
         """Replace the state by a schedule, without jobs that do not complete or earn nothing."""
-        plans = {}
-        for i, job in enumerate(schedule.jobs):
-            if job is None or sum(n for _, _, n in job.workers) < self.inst.work[i]:
-                continue
-            plan = plan_of(job, self.board.requests[i].utility)
-            if plan.value > 0:
-                plans[i] = plan
-        load(self.board, plans)
+        load(self.board, self.plans_of(trim(verify, self.inst, schedule)))
+
+    def arrived(self) -> bool:
+        """Replace the state by the schedule that ``progress`` knows, if that is better."""
+        value, schedule = self.progress.value, self.progress.schedule
+        if schedule is self.known:
+            return False
+        self.known = schedule
+        if schedule is None or value is None or value <= self.value * (1 + 1e-12):
+            return False
+        self.adopt(schedule)
+        self.keep()
+        return True
 
     def complete(self, plans: Mapping[int, JobPlan]) -> float:
         """Replace the state by ``plans``, and insert the jobs that fit; return the value."""
@@ -128,95 +165,9 @@ class Neighborhood:
         construct(self.board, others, OTHERS)
         return self.board.value
 
-    def search(
-        self, progress: Progress, *, seed: int, start: int, done: Callable[[], float]
-    ) -> dict[int, JobPlan]:
-        """Search from the present state; report every better schedule; return the best plans.
-
-        A better schedule that ``progress`` knows already, or gets to know, replaces the state.
-        """
-        board = self.board
-        best = self.plans()
-        value = board.value
-        progress.incumbent(value, self.schedule(best))
-        reported = progress.seconds()
-        rng = Streams(seed)("neighbourhood", start)
-
-        def found() -> None:
-            nonlocal best, value, reported
-            best, value = self.plans(), board.value
-            # checking a schedule takes a while: not every step is reported at once
-            if progress.seconds() > reported + 2.0:
-                progress.incumbent(value, self.schedule(best))
-                reported = progress.seconds()
-
-        known: Schedule | None = None
-
-        def arrived() -> bool:
-            nonlocal best, value, known
-            if progress.schedule is known:
-                return False
-            known = progress.schedule
-            if known is None or progress.value is None or progress.value <= value * (1 + 1e-12):
-                return False
-            self.adopt(known)  # type: ignore[arg-type]
-            best, value = self.plans(), board.value
-            return True
-
-        self.build(rng, lambda: done() / BUILDING, found)
-        arrived()
-        improve(
-            board,
-            self.payoff.tolist(),
-            self.windows,
-            len(FACTORS),
-            rng,
-            done=lambda: (done() - BUILDING) / (1 - BUILDING),
-            found=found,
-            keep=board.keep,
-            weights=(self.payoff * (self.share + 0.03)).tolist(),
-            arrived=arrived,
-            params=self.params,
-        )
-        progress.incumbent(value, self.schedule(best))
-        return best
-
-    def plans(self) -> dict[int, JobPlan]:
-        """Return where the jobs run at present."""
-        return {i: self.board.plan(i) for i in self.board.plans}
-
-    def schedule(self, plans: Mapping[int, JobPlan]) -> OasisSchedule:
-        """Turn plans into a schedule."""
-        return OasisSchedule(jobs=planned_jobs(len(self.inst.jobs), plans, JobSchedule))
-
 
 def flat_prices(inst: OasisInstance) -> tuple[Floats, Floats]:
     """Return prices that mean only "use little", on worker machines and on PS machines."""
     capacities = (inst.arrays.worker_capacity, inst.arrays.ps_capacity)
     worker, ps = (board.flat_prices(capacity, inst.horizon) for capacity in capacities)
     return worker, ps
-
-
-def _per_worker(prices: Floats, demand: Floats, capacity: Floats) -> Floats:
-    """Return the price of one worker (PS) on the cheapest machine with capacity for it, (I, T)."""
-    out = np.zeros((demand.shape[0], prices.shape[0]))
-    alike = [  # of machines with equal capacity and prices, one states all
-        h
-        for members in equal_machines(capacity.tolist())
-        for k, h in enumerate(members)
-        if k == 0 or (prices[:, :, h] != prices[:, :, members[0]]).any()
-    ]
-    prices, capacity = prices[:, :, alike], capacity[alike]
-    for i, d in enumerate(demand):
-        fits = (d <= capacity).all(axis=1)
-        if fits.any():
-            out[i] = np.einsum("trh,r->th", prices[:, :, fits], d).min(axis=1)
-    return out
-
-
-def _free_value(prices: Floats, capacity: Floats) -> Floats:
-    """Return the value of a free unit, (T, R, H): its price, and a little for every resource."""
-    whole = np.maximum(capacity.sum(axis=0), 1.0)
-    all_of_it = np.maximum((prices * capacity.T).sum(axis=(1, 2)), 1e-9)  # (T,)
-    payoff: Floats = prices + 0.05 * all_of_it[:, None, None] / whole[None, :, None]
-    return payoff
