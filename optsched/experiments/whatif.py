@@ -950,7 +950,9 @@ def _opened(
         places |= {why: {*range(len(parts))}} if why else {}
         packed = window.packed
         if packed is None:
-            packed = any(sum(job.need) > 1 for one in on_nodes for job in one.jobs)
+            # a pool would bring back the jobs that fit on no node
+            packed = bool(on_nodes and window.skip_unfit)
+            packed = packed or any(sum(job.need) > 1 for one in on_nodes for job in one.jobs)
         for k, part in enumerate(parts):
             seen, one = len(remarks), replace(part, packed=packed)
             inst = cast(RigidInstance, open_input(path, "rigid", one))

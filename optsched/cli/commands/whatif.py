@@ -71,8 +71,8 @@ def whatif(
         bool,
         typer.Option(
             "--skip-unfit",
-            help="Leave out of both scenarios all jobs that fit on no node (without nodes: not "
-            "into the pool) before or after the change.",
+            help="Leave out of both scenarios all jobs that do not fit before or after the change: "
+            "on no node or, where nodes form a pool, not into the pool.",
         ),
     ] = False,
     policy: Annotated[

@@ -799,6 +799,15 @@ def test_jobs_are_placed_on_nodes_where_the_log_allows_it(tmp_path):
     )
 
 
+def test_jobs_that_fit_on_no_node_stay_out_where_nodes_make_no_difference_to_the_others(tmp_path):
+    log, nodes = tmp_path / "jobs.csv", tmp_path / "nodes.csv"
+    nodes.write_text("gpu,cpu\n1,4\n1,4\n")
+    rows = "".join(f"{100 * k},650,1,{1 + k % 2}\n" for k in range(6))
+    log.write_text(f"submit_seconds,run_seconds,tasks,gpu\n{rows}")
+    found = studied(log, nodes, skip_unfit=True)
+    assert found.used.startswith("3 of the log's 6 jobs are used (3 that never fit)")
+
+
 def test_recorded_times_stay_where_nodes_are_not_known(tmp_path):
     files = slurm(tmp_path, last=f"{DAY}00:30:00|02:30:00")
     text = files[0].read_text().replace(f"|{DAY}01:00:00|01", f"|{DAY}00:10:00|01")
