@@ -454,7 +454,7 @@ def test_the_last_line_says_where_shadow_prices_are(tmp_path, capsys, output):
 def test_shadow_prices_are_those_of_nodes_where_there_are_any(tmp_path):
     log, nodes = write(tmp_path, jobs(20))  # too many for a tree, whose bound has no prices
     there = str(measured(log, nodes, 20, add="1xfat", work_limit=1000))
-    assert "(1 more node of type fat)" in there
+    assert "On the present machines, 1 more node of type fat would reduce" in there
     assert "1 more core" not in there
     pool = nodes.with_name("pool.csv")
     pool.write_text("name,count,gpu,cpu,memory_gb\npool,1,0,8,24\n")
