@@ -454,12 +454,12 @@ def test_the_last_line_says_where_shadow_prices_are(tmp_path, capsys, output):
 def test_shadow_prices_are_those_of_nodes_where_there_are_any(tmp_path):
     log, nodes = write(tmp_path, jobs(20))  # too many for a tree, whose bound has no prices
     there = str(measured(log, nodes, 20, add="1xfat", work_limit=1000))
-    assert "On the present machines, 1 more node of type fat would reduce" in there
+    assert "1 more node of type fat by at most" in there
     assert "1 more core" not in there
     pool = nodes.with_name("pool.csv")
     pool.write_text("name,count,gpu,cpu,memory_gb\npool,1,0,8,24\n")
     alone = str(measured(log, pool, 20, add="1xcpu", work_limit=1000))
-    assert "(1 more core)" in alone
+    assert "1 more core would reduce the least total waiting time" in alone
 
 
 def test_a_window_within_the_log_begins_with_an_empty_cluster(tmp_path):
