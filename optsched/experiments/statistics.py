@@ -297,13 +297,15 @@ def pairs(inside: Sequence[RatioSample]) -> Iterator[Pair]:
     """Compare all policies of a group by instance; Holm's correction over all pairs.
 
     Which schedule is the best does not matter for that: it cancels in the quotient of two ratios.
-    So policies are told apart as well where optima are open.
+    So policies are told apart as well where optima are open. Policies without a common instance
+    are no pair: the cells of one may all have failed.
     """
-    found = [(a, b, *_signed(a, b)) for a, b in combinations(inside, 2)]
+    compared = [(a, b, *_signed(a, b)) for a, b in combinations(inside, 2)]
+    found = [pair for pair in compared if len(pair[2])]
     p = [p for *_, p in found]
     for (a, b, differences, alone), corrected in zip(found, holm(p), strict=True):
         with np.errstate(over="ignore"):
-            middle = float(np.median(np.exp(differences))) if len(differences) else 1.0
+            middle = float(np.median(np.exp(differences)))
         yield Pair(
             group=a.group,
             first=a.policy,

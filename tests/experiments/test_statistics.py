@@ -169,6 +169,14 @@ def test_a_table_for_latex_leaves_out_what_does_not_fit_into_a_column(name, high
     assert "1.234 " in table or "worst" not in columns or high
 
 
+def test_a_policy_whose_cells_all_failed_is_in_no_pair():
+    low = [1.0 + k / 10 for k in range(8)]
+    two = [sample(low), sample([2 * x for x in low], policy="b")]
+    (alone,) = pairs(two)
+    (pair,) = pairs([*two, sample([], policy="failed")])
+    assert (pair.first, pair.second, pair.holm) == (alone.first, alone.second, alone.holm)
+
+
 @pytest.mark.parametrize("values", [[1, 2, 4], [1, 2, 4, 9], [1, math.inf], [3, 3, math.inf, 9]])
 def test_medians_are_those_of_pandas(values):
     middle = pandas.Series(values, dtype=float).median()

@@ -71,8 +71,8 @@ def whatif(
         bool,
         typer.Option(
             "--skip-unfit",
-            help="Leave out of both scenarios all jobs that do not fit before or after the change: "
-            "on no node or, where nodes form a pool, not into the pool.",
+            help="In both scenarios, leave out every job that does not fit before or does not fit "
+            "after the change: no node can hold it or, where nodes form a pool, the pool cannot.",
         ),
     ] = False,
     policy: Annotated[
