@@ -379,7 +379,7 @@ def test_a_campaign_marks_foresight_and_its_report_says_how_to_repeat_it(folder,
     ):
         assert line in page, line
     with sqlite3.connect("cells.sqlite") as store:  # of other versions, without the mark
-        store.execute("INSERT INTO word (text) VALUES ('{\"optsched\":\"0.0.1\"}')")
+        store.execute('INSERT INTO word (text) VALUES (\'{"optsched":"0.0.1"}\')')
         store.execute("UPDATE cell SET message = NULL, versions = (SELECT max(id) FROM word)")
     done = run("campaign", "verify", "cells.sqlite", "--trust")
     assert done.exit_code == 1
