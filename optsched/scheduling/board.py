@@ -6,6 +6,7 @@ feasible on single machines.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -81,22 +82,22 @@ class PlanBoard:
         book(plan.entries, *demands, *self.free, sign)
 
 
-class PricedBoard(PlanBoard):
+class PricedBoard(PlanBoard, ABC):
     """A board that inserts jobs by their pricing subproblems; parameters as of `PlanBoard`.
 
     Attributes
     ----------
     windows : list of (first slot, last slot)
-        When each job can run; later, it earns next to nothing.
+        Slots in which each job can run; after them, its utility is negligible.
     """
 
     def __init__(self, requests: Sequence[Any], free: tuple[Floats, Floats]) -> None:
         super().__init__(requests, free)
         self.windows = [_window(request) for request in requests]
 
+    @abstractmethod
     def best(self, i: int, factor: int) -> JobPlan | None:
         """Return the best plan of job i at the prices times ``FACTORS[factor]``, if it pays."""
-        raise NotImplementedError
 
     def insert(self, i: int, factor: int) -> bool:
         """Insert job i by its best plan, if it pays."""

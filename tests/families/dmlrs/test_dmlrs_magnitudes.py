@@ -220,4 +220,7 @@ def test_a_kernel_over_many_machines_returns_once_nobody_waits(abandoned, most_s
     most, room = 4000, np.array([[4000, 4000]], np.int64)
     demand = np.array([1, 1], np.int64)
     ended = np.array([abandoned], np.int64), np.array([0.0, most_steps])
-    outer_costs(one, one, room, 4000 * one, demand, demand, np.arange(most + 1), most, *ended)
+    found = outer_costs(
+        one, one, room, 4000 * one, demand, demand, np.arange(most + 1), most, *ended
+    )
+    assert found.shape == (most + 1,)
