@@ -1,5 +1,6 @@
 """Sealed policies: what they gain by cheating, what they answer, and in which language."""
 
+import importlib
 import os
 import re
 import shutil
@@ -332,6 +333,51 @@ def test_the_folder_of_the_command_is_none_of_installed_packages(inst, folder, c
     said = capsys.readouterr().err
     assert said.count("READS") + said.count("closed") == len(paths)
     assert ("SECRET" in said) == ("files" not in run.guards)
+
+
+@linux
+def test_modules_next_to_the_package_do_not_run_before_the_lock(inst, folder):
+    """The folder of a checkout holds the package, and perhaps the files of a policy."""
+    save_instance(inst, folder / "small.json")
+    (folder / "optsched").symlink_to(Path(optsched.__file__).parent)
+    (folder / "uuid.py").write_text(
+        f"try:\n    print(open({str(folder / 'small.json')!r}).read())\nexcept OSError:\n    pass\n"
+        "raise ImportError('not the one of Python')\n"
+    )
+    (folder / "mine.py").write_text(
+        "from optsched.families.oasis.policies import Fifo\n\n\n"
+        'class Mine(Fifo):\n    name = "mine"\n'
+    )
+    start = (
+        "import sys; k = sys.path.index(next(p for p in sys.path if 'site-packages' in p)); "
+        "sys.path.insert(k, sys.argv.pop(1)); from optsched.cli.app import main; main()"
+    )
+    ran = subprocess.run(
+        [
+            *(sys.executable, "-P", "-c", start, folder),
+            *("run", "small.json", "-p", "mine:Mine", "--sandbox"),
+        ],
+        env={name: x for name, x in os.environ.items() if name != "PYTHONPATH"},
+        capture_output=True,
+        text=True,
+    )
+    assert (ran.returncode, "haystack" in ran.stderr) == (0, False), ran.stderr
+
+
+def test_other_files_of_the_folder_of_a_problem_run_in_no_library(inst, folder, call):
+    """They may belong to a policy that runs in a sandbox alone."""
+    save_instance(inst, folder / "small.json")
+    (folder / "helper.py").write_text("NAME = 'knapsack'\n")
+    (folder / "accelerator.py").write_text("print('RUNS')\n")  # as an optional one
+    (folder / "queue.py").write_text("print('RUNS')\n")  # a module of Python
+    (folder / "stats.py").write_text("import helper\nimport queue\nimport json.tool\n")
+    for module in ("stats", "queue"):
+        _, said, complaint = call("run", "small.json", "-p", "fifo", "--statistics", module)
+        assert "RUNS" not in said + complaint
+    assert "has a module 'queue', and so has Python or a library" in complaint
+    assert {"stats", "helper"} <= {*sys.modules}
+    with pytest.raises(ModuleNotFoundError):
+        importlib.import_module("accelerator")
 
 
 def test_own_kernels_are_compiled_in_the_sealed_process(inst, folder):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
-from importlib.machinery import PathFinder
+from collections.abc import Sequence
+from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
@@ -15,6 +16,52 @@ from optsched.process import messages
 from optsched.process.errors import Explained
 
 FILE = "optsched file "  # how the names of modules of files begin
+IMPORT = {"importlib", "importlib._bootstrap", "importlib._bootstrap_external"}
+
+
+class Siblings:
+    """Finds modules of a folder for code of that folder only, after those that are installed.
+
+    Another file of the folder may belong to a policy that runs in a sandbox alone: no other code,
+    such as a library that looks for an optional one, may import it.
+    """
+
+    def __init__(self) -> None:
+        self.folders: dict[str, str] = {}  # by the module that was loaded from it
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Return the module that is called ``name``, if code of its folder imports it."""
+        frame = sys._getframe(1)
+        while frame.f_back is not None and frame.f_globals.get("__name__") in IMPORT:
+            frame = frame.f_back
+        importer = str(frame.f_globals.get("__name__"))
+        folder = self.folders.get(importer) or self.folders.get(importer.partition(".")[0])
+        if path is not None or target is not None or folder is None:
+            return None
+        spec = PathFinder.find_spec(name, [folder])
+        if spec is not None:
+            self.folders[name] = folder
+        return spec
+
+    def load(self, name: str, spec: ModuleSpec, folder: str) -> ModuleType:
+        """Return a module of a folder; its code is run."""
+        if self not in sys.meta_path:
+            sys.meta_path.append(self)
+        made = importlib.util.module_from_spec(spec)
+        sys.modules[name] = made  # dataclasses look for it
+        self.folders[name] = folder
+        try:
+            if spec.loader is not None:  # not a package without code
+                spec.loader.exec_module(made)
+        except BaseException:
+            del sys.modules[name]
+            raise
+        return made
+
+
+SIBLINGS = Siblings()
 
 
 def is_named_in_file(name: str) -> bool:
@@ -39,16 +86,24 @@ def import_from_folder(module: str, what: str, otherwise: str = "") -> Any:
     """
     if not all(part.isidentifier() for part in module.split(".")):
         raise InputError(f"{what} cannot be loaded: {module!r} is no name of a module")
-    here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.insert(0, here)
-    if module not in sys.modules and PathFinder.find_spec(module.partition(".")[0]) is not None:
+    here, first = str(Path.cwd()), module.partition(".")[0]
+    spec = PathFinder.find_spec(first, [here])
+    known = getattr(sys.modules.get(first), "__spec__", None)
+    taken = first in sys.stdlib_module_names or (known is not None and known.origin is not None)
+    if spec is not None and taken and (known is None or known.origin != spec.origin):
+        raise InputError(
+            f"{what} cannot be loaded: {here} has a module {first!r}, and so has Python or a "
+            "library, expected another name"
+        )
+    if module not in sys.modules and (spec or PathFinder.find_spec(first)) is not None:
         messages.remark(f"{what}: importing module {module}")
     with loading(what), messages.diverted():
         try:
+            if spec is not None and first not in sys.modules:
+                SIBLINGS.load(first, spec, here)
             return importlib.import_module(module)
         except (ImportError, SyntaxError) as err:
-            if isinstance(err, ModuleNotFoundError) and err.name == module.partition(".")[0]:
+            if isinstance(err, ModuleNotFoundError) and err.name == first:
                 raise InputError(
                     f"{what} cannot be loaded: module {err.name!r} is neither installed nor in "
                     f"{here}, where the command is run; expected one of both{otherwise}"
@@ -91,18 +146,9 @@ def run_file(file: str, what: str) -> ModuleType:
             raise InputError(
                 f"{what} cannot be loaded: there is no file {file} (seen from {Path.cwd()})"
             )
-        made = importlib.util.module_from_spec(spec)
-        sys.modules[module] = made  # dataclasses look for it
-        folder = str(path.parent)
-        if folder not in sys.path:
-            sys.path.insert(0, folder)
-        try:
-            messages.remark(f"{what}: running {file}")
-            with loading(what), messages.diverted():
-                spec.loader.exec_module(made)
-        except BaseException:
-            del sys.modules[module]
-            raise
+        messages.remark(f"{what}: running {file}")
+        with loading(what), messages.diverted():
+            SIBLINGS.load(module, spec, str(path.parent))
     return sys.modules[module]
 
 

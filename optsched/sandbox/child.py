@@ -83,8 +83,8 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what the policy prints
     sys.dont_write_bytecode = True
-    sys.path.insert(0, str(Path(__file__).parents[2]))  # the copy of optsched that started this
-    sys.path += [p for p in config["path"] if p not in sys.path]
+    sys.path[:] = config["path"]
+    _import_optsched()
     from optsched.problem import get_family
     from optsched.sandbox.lock import SYSTEM, enclose, lock, unchanged
 
@@ -116,6 +116,16 @@ def main() -> None:
         refused = policy is None and told and not isinstance(err, PolicyError)
         send({"error": str(err) if told else explain(err), "refused": refused})
         sys.exit(1)
+
+
+def _import_optsched() -> None:
+    """Import the copy of optsched that started this, and nothing else of its folder."""
+    place = Path(__file__).parents[1]
+    spec = PathFinder.find_spec(place.name, [str(place.parent)])
+    assert spec is not None
+    assert spec.loader is not None
+    sys.modules[place.name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(sys.modules[place.name])
 
 
 def _compile_without_saving(folder: str) -> None:
