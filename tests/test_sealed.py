@@ -380,6 +380,19 @@ def test_other_files_of_the_folder_of_a_problem_run_in_no_library(inst, folder, 
         importlib.import_module("accelerator")
 
 
+def test_an_answer_that_is_too_long_prints_no_traceback(inst, folder, capfd):
+    (folder / "long.py").write_text(
+        "from optsched.families.oasis.policies import Fifo\n"
+        "from optsched.scheduling.placement import Placement\n\n\n"
+        'class Long(Fifo):\n    name = "long"\n\n'
+        "    def step(self, event):\n"
+        "        return {i: Placement({0: 1}, {}) for i in range(10**6)}\n"
+    )
+    with pytest.raises(PolicyError, match="answers with more than 8388608 bytes"):
+        simulate(inst, "long:Long", sandbox=True)
+    assert "Traceback" not in capfd.readouterr().err
+
+
 def test_own_kernels_are_compiled_in_the_sealed_process(inst, folder):
     (folder / "compiled.py").write_text(
         "from numba import njit\nfrom optsched.families.oasis.policies import Fifo\n\n\n"
@@ -477,6 +490,14 @@ WIDE = PIECE.replace("[0, 1]", ", ".join(["[0, 1]"] * 1000))
         ("bipartite", f"{[0] * 1000}", r"has shape \(1000,\), expected one amount per channel"),
         ("bipartite", '{"float64": "AAAAAAAA+H8="}', "has the amount nan, expected finite ones"),
         ("bipartite", '{"channels": [0], "amounts": [1e999]}', "has the amount inf"),
+        ("bipartite", '{"channels": [true], "amounts": [1]}', "has channels that are not in 0"),
+        ("bipartite", '{"channels": [0, 0], "amounts": [1, 2]}', "names a channel twice"),
+        ("bipartite", '{"channels": [0], "amounts": ["1"]}', "expected a list of numbers"),
+        ("bipartite", '{"channels": 5, "amounts": [5]}', "has 5 as channels, expected a list"),
+        ("bipartite", '{"float64": "AAAA"}', "has 3 bytes, expected 8 for each channel"),
+        ("bipartite", f"{[[1.0]]}", "expected a list of numbers"),
+        ("rigid", "[true]", "is no tuple: 0: is True; Input should be a valid integer"),
+        ("bot", '{"rates": [[["0", 0, 1]]]}', "Input should be a valid"),
     ],
 )
 def test_what_does_not_exist_is_refused_at_once(program, capsys, family, decision, message):

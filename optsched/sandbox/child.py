@@ -114,7 +114,8 @@ def main() -> None:
     except BaseException as err:
         told = isinstance(err, InputError if policy is None else NoDecisionError)
         refused = policy is None and told and not isinstance(err, PolicyError)
-        send({"error": str(err) if told else explain(err), "refused": refused})
+        with contextlib.suppress(BrokenPipeError):  # the other end has given up
+            send({"error": str(err) if told else explain(err), "refused": refused})
         sys.exit(1)
 
 

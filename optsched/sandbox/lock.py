@@ -52,15 +52,18 @@ ENDS = {signal.SIGTERM, signal.SIGCHLD}
 
 CALLS = {  # by machine: its number, fcntl, socketpair, ioctl, clone, and calls that are refused:
     # flock, inotify, fanotify, socket, System V and POSIX IPC, keys, syslog, the page cache
-    # (mincore, preadv2, cachestat), perf, bpf, userfaultfd, io_uring, free blocks (statfs, fstatfs,
-    # ustat, quotactl), namespaces (unshare, setns)
+    # (mincore, preadv2, cachestat, io_setup, io_submit) or changes it (fadvise64, readahead), perf,
+    # bpf, userfaultfd, io_uring, free blocks (statfs, fstatfs, ustat, quotactl), namespaces
+    # (unshare, setns)
     "x86_64": (
         *(0xC000003E, 72, 53, 16, 56, 73, 253, 294, 300, 41, 29, 64, 68, 240, 248, 249, 250),
-        *(103, 27, 327, 451, 298, 321, 323, 425, 137, 138, 136, 179, 443, 272, 308),
+        *(103, 27, 327, 451, 206, 209, 221, 187),
+        *(298, 321, 323, 425, 137, 138, 136, 179, 443, 272, 308),
     ),
     "aarch64": (
         *(0xC00000B7, 25, 199, 29, 220, 32, 26, 262, 198, 194, 190, 186, 180, 217, 218, 219),
-        *(116, 232, 286, 451, 241, 280, 282, 425, 43, 44, 60, 443, 97, 268),
+        *(116, 232, 286, 451, 0, 2, 223, 213),
+        *(241, 280, 282, 425, 43, 44, 60, 443, 97, 268),
     ),
 }
 CONTROLS = (*range(5), *range(1030, 1035))  # of fcntl: neither locks, leases, notices nor hints

@@ -134,6 +134,8 @@ def test_a_table_for_latex_names_instances_above_their_policies():
     assert lines[4] == r"policy & mean ratio & 95\,\% & median & 95\,\% & worst \\"
     assert lines[6] == rf"\multicolumn{{6}}{{@{{}}l@{{}}}}{{{rows[0].group}: 5 instances}} \\"
     assert lines[8].startswith(r"b\_c & $8\cdot10^{15}$ & ")
+    posing = summary(sample([1.0, 2.0], policy="[0pt]fifo"))  # LaTeX would take it for an option
+    assert latex(Statistics(summaries=(posing,), pairs=())).splitlines()[7].startswith("{[}0pt{]}")
     fewer = summary(sample([1.0, 2.0], policy="c"))  # then the numbers have a column
     lines = latex(Statistics(summaries=(*rows, fewer), pairs=())).splitlines()
     assert lines[4].startswith("policy & $n$ & open & mean ratio & ")

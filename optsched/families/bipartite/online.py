@@ -76,7 +76,12 @@ def _read(public: Platform, content: Any) -> Floats:
         there are not as many as channels.
     """
     if isinstance(content, dict) and isinstance(content.get("float64"), str):
-        content = np.frombuffer(base64.b64decode(content["float64"], validate=True), "<f8")
+        given = base64.b64decode(content["float64"], validate=True)
+        if len(given) % 8:
+            raise ValueError(f"has {len(given)} bytes, expected 8 for each channel")
+        content = np.frombuffer(given, "<f8")
+    elif isinstance(content, list):
+        _must_be_numbers(content)
     y = np.zeros(public.arrays.channels)
     if isinstance(content, list | np.ndarray):
         if (taken := _take(content)).shape != y.shape:
@@ -88,12 +93,22 @@ def _read(public: Platform, content: Any) -> Floats:
             '"amounts": [...]}}'
         )
     channels, amounts = content["channels"], content["amounts"]
+    if not isinstance(channels, list):
+        raise ValueError(f"has {channels!r:.60} as channels, expected a list")
+    _must_be_numbers(amounts)
     if len(channels) != len(amounts):
         raise ValueError(f"has {len(amounts)} amounts, expected one per channel: {len(channels)}")
-    if any(not isinstance(i, int) or not 0 <= i < len(y) for i in channels):
+    if any(type(i) is not int or not 0 <= i < len(y) for i in channels):
         raise ValueError(f"has channels that are not in 0..{len(y) - 1}")
+    if len({*channels}) < len(channels):
+        raise ValueError("names a channel twice, expected each at most once")
     y[channels] = amounts
     return _take(y)
+
+
+def _must_be_numbers(amounts: Any) -> None:
+    if not isinstance(amounts, list) or not {*map(type, amounts)} <= {int, float}:
+        raise ValueError(f"has {amounts!r:.60} as amounts, expected a list of numbers")
 
 
 def _read_event(public: Platform, content: Any) -> Slot:
