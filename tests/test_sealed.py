@@ -382,11 +382,11 @@ def test_other_files_of_the_folder_of_a_problem_run_in_no_library(inst, folder, 
 
 def test_an_answer_that_is_too_long_prints_no_traceback(inst, folder, capfd):
     (folder / "long.py").write_text(
-        "from optsched.families.oasis.policies import Fifo\n"
-        "from optsched.scheduling.placement import Placement\n\n\n"
+        "import os\nfrom optsched.families.oasis.policies import Fifo\n\n\n"
         'class Long(Fifo):\n    name = "long"\n\n'
-        "    def step(self, event):\n"
-        "        return {i: Placement({0: 1}, {}) for i in range(10**6)}\n"
+        "    def step(self, event):\n        for fd in (3, 4, 5):\n            try:\n"
+        '                while True:\n                    os.write(fd, b"x" * 65536)\n'
+        "            except OSError:\n                pass\n"
     )
     with pytest.raises(PolicyError, match="answers with more than 8388608 bytes"):
         simulate(inst, "long:Long", sandbox=True)
