@@ -176,6 +176,7 @@ def latex(
 
     for group in found.groups:
         inside = [(s, row) for s, row in rows if s.group == group]
+        inside.sort(key=lambda each: hours.get((each[0].group, each[0].policy), 0.0))
         number, open_ = inside[0][0].instances, inside[0][0].open
         sized = f": {number} instances" + f", {open_} open" * bool(open_)
         lines += [r"\midrule", *across(group + sized * (not counted))]

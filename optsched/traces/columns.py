@@ -169,8 +169,8 @@ class Columns:
         zoned = re.fullmatch(ZONE, first) is not None
         dates = [self._dates(name, rule, zoned) for name, rule in zip(names, rules, strict=True)]
         origin = dates[0].min()
-        local = pd.Timestamp(first).utcoffset() or pd.Timedelta(0)
-        return origin.tz_localize(None) + local, [
+        zone = pd.Timestamp(first).tzinfo
+        return origin.tz_convert(zone) if zone else origin.tz_localize(None), [
             np.asarray((d - origin).dt.total_seconds(), dtype=np.float64) for d in dates
         ]
 
@@ -189,12 +189,20 @@ class Columns:
         self.refuse(name, other.to_numpy(dtype=np.bool_), zone)
         return dates
 
-    def warn_unread(self, kind: str, known: Sequence[str] = ()) -> None:
+    def warn_unread(
+        self, kind: str, known: Sequence[str] = (), optional: Iterable[str] = ()
+    ) -> None:
         """Report columns that were not read, but for ``known``, which contain nothing new.
 
-        Decimal commas are reported too: 1,200 might be meant as 1200.
+        A column may be meant as an ``optional`` one that is missing: it is named. Decimal commas
+        are reported too: 1,200 might be meant as 1200.
         """
-        unread = [name for name in self.cells if name and name not in {*self.read, *known}]
+        absent = [name for name in optional if name not in self.cells]
+        unread = []
+        for name in self.cells:
+            if name and name not in {*self.read, *known}:
+                near = get_close_matches(name, absent, n=1, cutoff=0.8)
+                unread.append(f"{name} (is it {near[0]}?)" if near else name)
         if unread:
             messages.remark(f"{self.path} ({kind}): columns that are not used: {', '.join(unread)}")
         if self.with_commas:
@@ -288,7 +296,7 @@ def missing_columns(
         )
         return InputError(
             f"{path}, line 1: has the columns {shown(', '.join(names))}, expected those of one "
-            f"format ({known})"
+            f"format ({known}); rename yours to these"
         )
     near = [shown(x) for n in lacking for x in get_close_matches(n, names, n=1, cutoff=0.8)]
     has = f" (has {', '.join(near)})" if near else ""

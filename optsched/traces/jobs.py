@@ -129,7 +129,7 @@ def _read_jobs(path: Path) -> pd.DataFrame:
     if form is slurm.FORMAT:
         slurm.leave_out_repeated(columns)
     table, start = _listed(form, columns)
-    columns.warn_unread(form.name, form.implied)
+    columns.warn_unread(form.name, form.implied, form.columns.values())
     return _finished(path, form.name, table, start)
 
 

@@ -49,10 +49,10 @@ def take_window(
         How many; by default ``usual``, or as many as there are.
     min_tasks, usual : int
     start : float or str
-        Seconds from the start of the trace, ``"30d"``, a date (if the trace has dates), or
-        ``"#500"``, the job after the first 500 (of those that are taken) in the order of
-        submission. ``"3/20"`` is the 3rd of 20 disjoint parts of the same number of jobs, give or
-        take one, and no window leaves its part.
+        Seconds from the start of the trace, ``"30d"``, a date (if the trace has dates; without a
+        time zone, in that of its first job), or ``"#500"``, the job after the first 500 (of those
+        that are taken) in the order of submission. ``"3/20"`` is the 3rd of 20 disjoint parts of
+        the same number of jobs, give or take one, and no window leaves its part.
 
     Raises
     ------
@@ -114,7 +114,7 @@ def from_start(
                 raise ValueError
             return taken, int(text[1:]), None
         when = _seconds(text, date)
-    except (ValueError, TypeError):  # TypeError: a date with a time zone
+    except (ValueError, TypeError):  # TypeError: only one of two dates has a time zone
         raise _no_start(text, dated=date is not None) from None
     submit = taken["submit_seconds"].to_numpy()
     return taken, int(np.searchsorted(submit, when, side="left")), when
@@ -130,7 +130,7 @@ def must_be_start(text: str) -> None:
     """
     if not re.fullmatch(rf"#\d+|{PART.pattern}", text.strip()):
         try:
-            _seconds(text.strip(), pd.Timestamp(0))
+            _seconds(text.strip(), pd.Timestamp(0, tz="UTC"))
         except (ValueError, TypeError):
             raise _no_start(text, dated=True) from None
 
@@ -164,7 +164,10 @@ def _seconds(text: str, date: pd.Timestamp | None) -> float:
     except ValueError:
         if date is None:
             raise
-        seconds = (pd.Timestamp(text) - date).total_seconds()
+        when = pd.Timestamp(text)
+        if when.tzinfo is None and date.tzinfo is not None:
+            when = when.tz_localize(date.tzinfo)
+        seconds = (when - date).total_seconds()
     if not math.isfinite(seconds):
         raise ValueError(text)
     return seconds

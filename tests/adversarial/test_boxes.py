@@ -24,6 +24,7 @@ SIZES = {
     "completion": {"jobs": 3},
     "bipartite": {"slots": 6},
     "bot": {},
+    "rigid": {"jobs": 4},
 }
 MOVES = [*PLAIN, *STRUCTURAL, *AIMED]
 

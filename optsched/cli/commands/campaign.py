@@ -426,7 +426,7 @@ def _show(made: "Campaign", as_json: bool) -> "CampaignStatus":
             of = f"{group}: " * (len(groups) > 1)
             console.print(
                 f"{of}Optimum: {goal} {_number(low)} to {_number(high)} h ({BOUND} to {BEST}); "
-                "hours are means.",
+                "hours are means over instances.",
                 markup=False,
             )
     for line in [*found.flags(), *state.remarks()]:

@@ -38,6 +38,7 @@ FAMILY = Family(
     generate=generate,
     open_trace=later("optsched.families.rigid.sources.traces", "open_trace"),
     recorded=later("optsched.families.rigid.sources.traces", "recorded"),
+    parameter_space=later("optsched.families.rigid.sources.parameter_space", "parameter_space"),
     samples={"source": "jobs.csv"},
     verify=verify,
     check=check,

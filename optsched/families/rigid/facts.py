@@ -25,9 +25,15 @@ EMPTY = (
 )
 
 
+def objective(inst: RigidInstance, name: str) -> str:
+    """Return what an objective is, with its unit; means are weighted where weights differ."""
+    weighted = name != "makespan" and len({job.weight for job in inst.jobs}) > 1
+    return "weighted " * weighted + OBJECTIVES[name]
+
+
 def headline(inst: RigidInstance) -> str:
     """Return the size in a phrase."""
-    nodes, goal = sum(m.count for m in inst.machines), OBJECTIVES[inst.objective]
+    nodes, goal = sum(m.count for m in inst.machines), objective(inst, inst.objective)
     parts, has = by_partition(inst), inst.amounts(inst.total)
     place = f"a pool of {parts or has}"
     if inst.packed:
@@ -66,11 +72,11 @@ def resource_model(inst: RigidInstance) -> str:
 
 def in_words(inst: RigidInstance, value: float | None, bound: float | None) -> Sequence[str]:
     """Return value and bound in hours, of the mean waiting time too, and the resource model."""
-    name, unit = OBJECTIVES[inst.objective].partition(", ")[::2]
+    name, unit = objective(inst, inst.objective).partition(", ")[::2]
     less = {name: 0.0}
     if inst.objective == "flow":  # the same schedules have the least waiting time
         run = sum(job.weight * job.run for job in inst.jobs) / inst.weight
-        less = {"mean waiting time": run, name: 0.0}
+        less = {objective(inst, "wait").partition(", ")[0]: run, name: 0.0}
     lines = []
     if unit and value is not None and bound is not None:
         each = [
@@ -131,7 +137,7 @@ def describe(inst: RigidInstance) -> Mapping[str, Any]:
     return {
         "source": inst.source,
         "jobs": len(inst.jobs),
-        "objective": OBJECTIVES[inst.objective],
+        "objective": objective(inst, inst.objective),
         "tasks": resource_model(inst) or "in one pool",
         "resources": by_partition(inst) or dict(zip(inst.resources, inst.total, strict=True)),
         "nodes": [
@@ -175,7 +181,7 @@ def shadow_prices(
     """
     for k, name in enumerate(inst.resources):
         more = [int(j == k) for j in range(len(inst.resources))]
-        unit = f"{OBJECTIVES[inst.objective]}, per {inst.amounts(more)}"
+        unit = f"{objective(inst, inst.objective)}, per {inst.amounts(more)}"
         for begin, end, price in saved(inst, certificate, more):
             yield {"resource": name, "from": begin, "until": end, "price": price, "unit": unit}
 

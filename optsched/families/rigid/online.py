@@ -120,7 +120,9 @@ def assemble(inst: RigidInstance, played: Sequence[tuple[Event, Sequence[int]]])
                     f"{inst.jobs[i].arrival}"
                 )
             if start[i] is not None:
-                raise ValueError(f"second {event.slot}: job {i} was started in second {start[i]}")
+                raise ValueError(
+                    f"second {event.slot}: job {i} was already started in second {start[i]}"
+                )
             if not nodes.start(i, inst.jobs[i]):
                 raise ValueError(
                     f"second {event.slot}: job {i} does not fit next to the running jobs"

@@ -169,7 +169,7 @@ class Starts:
     [
         ({}, "job 0 never starts"),
         ({0: (1,)}, "job 1 is started, but submitted in second 5"),
-        ({0: (0, 0)}, "job 0 was started in second 0"),
+        ({0: (0, 0)}, "job 0 was already started in second 0"),
         ({0: (0,), 5: (1,)}, "job 1 does not fit next to the running jobs"),
         ({0: (0, 7)}, "job 7 does not exist, expected 0..1"),
         ({0: (-1,)}, "job -1 does not exist"),

@@ -211,3 +211,37 @@ def test_nodes_that_a_list_of_slurm_lacks_are_named():
     inst = get_family("rigid").open_trace(Path("jobs.csv"), window)
     _, told = get_family("rigid").recorded(Path("jobs.csv"), window, inst)
     assert "expected the machines it ran on: the list lacks n2; sinfo --Node" in told[0]
+
+
+@pytest.mark.usefixtures("log")
+def test_means_are_called_weighted_where_weights_differ(call):
+    Path("jobs.csv").write_text(
+        "submit_seconds,run_seconds,tasks,request_seconds,weight\n0,100,2,120,1\n10,50,2,60,3\n"
+    )
+    status, out, err = call("ratio", "jobs.csv", "--machines", "nodes.csv", "-p", "sjf")
+    assert status == 0, err
+    assert "weighted mean flow time, s" in out
+    assert "Optimum: weighted mean waiting time" in out
+    assert "all means are weighted by the column weight of the log" in out + err
+    Path("jobs.csv").write_text(LOG)
+    _, out, _ = call("ratio", "jobs.csv", "--machines", "nodes.csv", "-p", "sjf")
+    assert "weighted" not in out
+
+
+@pytest.mark.usefixtures("log")
+def test_a_start_has_the_time_zone_of_the_log():
+    days = "submit_seconds,run_seconds,tasks,request_seconds\n" + "".join(
+        f"2026-11-0{d}T{h:02d}:30:00+02:00,60,1,60\n" for d in (1, 2, 3) for h in (0, 1, 23)
+    )
+    Path("jobs.csv").write_text(days)
+
+    def first(start: str) -> str:
+        inst = optsched.load_trace("jobs.csv", machines="nodes.csv", start=start)
+        return inst.source
+
+    assert "line 5" in first("2026-11-02")
+    assert first("2026-11-02") == first("2026-11-02T00:00:00+02:00") == first("2026-11-01T22:00Z")
+    assert "line 7" in first("2026-11-02 02:00")
+    Path("jobs.csv").write_text(days.replace("+02:00", ""))
+    with pytest.raises(InputError, match="expected seconds from the start of the trace"):
+        first("2026-11-02T00:00:00+02:00")

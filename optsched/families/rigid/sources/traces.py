@@ -457,6 +457,8 @@ def _weights(taken: pd.DataFrame) -> list[int]:
             f"job {taken['name'].iloc[k]}: weight is {weights[k]:g}, expected a whole number of "
             f"1..{HEAVIEST} (multiply all weights by the same number)"
         )
+    if len({*weights.tolist()}) > 1:
+        messages.remark("all means are weighted by the column weight of the log")
     return [int(w) for w in weights.tolist()]
 
 
