@@ -1,7 +1,7 @@
-"""Hunts: the search, its checkpoint, and the reduction of the worst instance.
+"""Worst-case search: its checkpoint, and the reduction of the worst instance.
 
-The checkpoint has the evaluated instances, so that a hunt resumes after any end. Jobs of the worst
-instance that do not matter are removed, one by one.
+The checkpoint has the evaluated instances, so that a search resumes after any end. Jobs of the
+worst instance that do not matter are removed, one by one.
 """
 
 from __future__ import annotations
@@ -182,23 +182,23 @@ def find_worst_case(
     checkpoint = Checkpoint(target and checkpoint_path(target), terms, all_versions())
     report_progress = callback or (lambda _text: None)
     assert made.parameter_space is not None  # it is among the terms that were settled
-    hunting = _Hunting(
+    search = _WorstCaseSearch(
         made, made.parameter_space(terms.preset, **terms.sizes), checkpoint, report_progress
     )
     try:
         with suppress(KeyboardInterrupt), blas.one_thread():
             for each in range(seed, seed + searches):
-                hunting.search(each, evaluations, evaluations * searches)
+                search.search(each, evaluations, evaluations * searches)
     except TheoremError:
-        if target is not None and hunting.best is not None:
-            hunting.best.save(target)
+        if target is not None and search.best is not None:
+            search.best.save(target)
         raise
     finally:
         checkpoint.write()
-    return hunting.finished(target, time_limit)
+    return search.finished(target, time_limit)
 
 
-class _Hunting:
+class _WorstCaseSearch:
     """Searches of one hunt, one after the other, and the worst instance so far."""
 
     def __init__(

@@ -231,7 +231,7 @@ def test_beyond_a_theorem_is_loud(monkeypatch, tmp_path):
     assert json.loads(path.read_text())["runs"][0]["guarantee"] == 1.01
 
 
-def test_what_cannot_be_hunted_is_refused(monkeypatch):
+def test_what_cannot_be_searched_is_refused(monkeypatch):
     with pytest.raises(InputError, match="unknown policy 'nobody'"):
         find_worst_case(BAGS.model_copy(update={"policy": "nobody"}))
     with pytest.raises(InputError, match="unknown preset 'huge', expected one of: paper"):
@@ -275,7 +275,7 @@ def test_the_command(tmp_path, monkeypatch):
     assert not (tmp_path / "none.json").exists()
 
 
-def test_a_policy_that_fails_at_first_is_hunted_on():
+def test_the_search_goes_on_if_a_policy_fails_at_first():
     family = get_family("oasis")
     terms = Terms(family="oasis", policy="fifo", preset="small", sizes={"jobs": 3})
     failed = Evaluation(low=1.0, share=0.0, earned=0.0, failed="it stumbled")

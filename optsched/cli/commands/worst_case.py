@@ -123,7 +123,7 @@ def worst_case(
     options.load_statistics(statistics)
     with ending_well():
         crash_state.finish_what_is_begun()
-        with Ticker(f"hunting {policy}") as ticker:
+        with Ticker(f"worst case of {policy}") as ticker:
             found = look(
                 terms,
                 evaluations=evaluations,

@@ -1,4 +1,4 @@
-"""The space of a hunt: all platforms and masters that a preset could have drawn."""
+"""The space of a worst-case search: all platforms and masters that a preset could have drawn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The space of a hunt: all instances that a preset could have drawn, with fewer jobs too."""
+"""Space of a worst-case search: all that a preset could have drawn, or with fewer jobs."""
 
 from __future__ import annotations
 
