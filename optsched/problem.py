@@ -367,6 +367,7 @@ class Family:
     parameter_space: Callable[..., ParameterSpace] | None = None
     # name -> (instance, **options) -> JSON value
     knowledge: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+    ahead: tuple[str, ...] = ()  # knowledge that shows a policy jobs which have not arrived
     # the declarative model, of Pyomo or CVXPY: (instance, *, relaxed, printed), the linear
     # relaxation and the form with the paper's own numbers
     program: Callable[..., Any] | None = None

@@ -198,7 +198,9 @@ def _row(task: CellTask, instance: Instance) -> CellRow:
         raise
     known = family.strictly(instance, run.schedule)[1].value if run.obeys else None
     low, high = ratio_of(task, instance, run.value, known, best)
-    said = [AHEAD] if FUTURE in run.prior else []
+    own = task.contender.name in family.policies  # these look at jobs that have arrived only
+    ahead = {FUTURE} if own else {FUTURE, *family.ahead}
+    said = [AHEAD] if ahead & run.prior.keys() else []
     if run.seal.startswith(PARTIAL):
         said.append(run.seal)
     if task.contender.name not in (run.policy, *family.policies):

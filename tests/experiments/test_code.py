@@ -303,3 +303,24 @@ def test_the_own_name_of_a_policy_is_no_consent(call, folder, name, said):
     assert status == 2
     assert said in err
     assert not (folder / "imported").exists()
+
+
+def test_a_policy_that_is_given_all_run_times_is_no_online_algorithm(tmp_path, monkeypatch, call):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    (tmp_path / "told.py").write_text(
+        "from optsched.families.rigid.policies.orders import POLICIES\n\n\n"
+        'class Told:\n    name, information, knows = "told", "after", ("run_times",)\n\n'
+        "    def __init__(self):\n        self.inner = POLICIES['fcfs']()\n\n"
+        "    def start(self, *given):\n        self.inner.start(*given)\n\n"
+        "    def step(self, event):\n        return self.inner.step(event)\n"
+    )
+    (tmp_path / "plan.toml").write_text(
+        '[[instances]]\nfamily = "rigid"\nparameters = {jobs = 4}\nseeds = 2\n\n'
+        '[[policies]]\nname = "told.py:Told"\n\n[[policies]]\nname = "easy-exact"\n'
+    )
+    status, out, err = call("campaign", "run", "plan.toml", "--trust", "--workers", 1)
+    assert status == 0, err
+    assert "told (knows the future)" in out
+    assert "no online algorithms, since they knew the future: told" in out
+    assert "easy-exact (knows" not in out

@@ -46,6 +46,7 @@ FAMILY = Family(
     public=RigidInstance.platform,
     wire=WIRE,
     knowledge={RUN_TIMES: run_times},
+    ahead=(RUN_TIMES,),
     assemble=assemble,
     reactive=True,
     policies=POLICIES,
