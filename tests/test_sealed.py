@@ -473,6 +473,14 @@ def test_a_program_that_misbehaves_is_named(inst, program, step, message):
         simulate(inst, command, decision_limit=1.5 if "sleep" in step else 60)
 
 
+def test_a_program_that_is_not_ready_plays_no_event(inst, program, folder):
+    command = program("pass")
+    file = folder / "program.py"
+    file.write_text(file.read_text().replace('"ready": True', '"ready": False'))
+    with pytest.raises(PolicyError, match=r'start: answers that it is not ready, expected \{"rea'):
+        simulate(inst, command)
+
+
 MANY = ", ".join(f'"{k}": 1' for k in range(1000))
 PIECE = '{"start": 0, "duration": 1, "worker_type": 0, "ps_type": 0, "workers": [[0, 1]], "ps": []}'
 WIDE = PIECE.replace("[0, 1]", ", ".join(["[0, 1]"] * 1000))

@@ -74,7 +74,15 @@ STREAMS = (0x5400,)  # ioctl for terminals and pipes; those of file systems coun
 SYSTEM = (
     *("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store"),
     *("/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives"),
-    *("/etc/localtime", "/etc/ssl", "/etc/perl", "/etc/node", "/etc/java", "/etc/R"),
+    *(
+        "/etc/localtime",
+        "/etc/ssl/certs",
+        "/etc/ssl/openssl.cnf",
+        "/etc/perl",
+        "/etc/node",
+        "/etc/java",
+        "/etc/R",
+    ),
     *("/dev/zero", "/dev/random", "/dev/urandom", "/proc/cpuinfo", "/proc/meminfo"),
     *(f"/proc/self/{name}" for name in ("maps", "stat", "statm", "status", "cgroup", "fd")),
     "/sys/devices/system/cpu",

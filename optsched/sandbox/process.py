@@ -177,7 +177,8 @@ class SealedPolicy:
         """Send what is known beforehand."""
         self._public = public
         content = {"public": public.model_dump(mode="json"), "prior": dict(prior)}
-        self._request({"start": content | {"seed": streams.seed}}, "ready")
+        if self._request({"start": content | {"seed": streams.seed}}, "ready") is not True:
+            raise self._wrong('answers that it is not ready, expected {"ready": true}')
 
     def step(self, event: Any) -> Any:
         """Send an event; return the decision."""
