@@ -20,7 +20,9 @@ import optsched
 from optsched import InputError, Optimum, compare, get_family, solve, solvers
 from optsched.engine.budget import Budget
 from optsched.engine.progress import Progress
+from optsched.families.completion.optimum.search import neighborhood as completion_search
 from optsched.families.completion.optimum.search import orders
+from optsched.families.dmlrs.optimum.build_certificate import certify_capacity
 from optsched.families.dmlrs.optimum.relaxations.capacity import CapacityRelaxation
 from optsched.families.dmlrs.optimum.search.neighborhood import SharedBoard
 from optsched.families.oasis import FAMILY
@@ -278,6 +280,36 @@ def test_what_placing_on_thousands_of_servers_takes_is_counted(monkeypatch):
     assert found.effort > 2 * len(calls) > 0
 
 
+def many_slots(jobs, epochs):
+    """Return jobs of many epochs on one server: a million slots."""
+    inst = get_family("completion").generate("mid", seed=0, jobs=jobs, machines=1)
+    data = inst.model_dump()
+    data["resources"], data["units"] = data["resources"][:1], data["units"][:1]
+    fields = {"servers": "capacity", "worker_types": "demand", "ps_types": "demand"}
+    for name, field in fields.items():
+        data[name] = [data[name][0] | {field: data[name][0][field][:1]}]
+    data["jobs"] = [
+        job
+        | {name: job[name][:1] for name in ("batch_time", "update_time")}
+        | {"epochs": epochs * job["epochs"]}
+        for job in data["jobs"]
+    ]
+    return type(inst).model_validate(data | {"horizon": 1_000_000})
+
+
+def test_prices_of_a_million_slots_keep_a_limit_of_work():
+    assert solve(many_slots(3, 5000), work_limit=50).effort < 60
+
+
+def test_what_inserting_into_a_million_slots_takes_is_counted(monkeypatch):
+    calls, best = [], completion_search.best_schedule
+    monkeypatch.setattr(
+        completion_search, "best_schedule", lambda *of, **how: calls.append(1) or best(*of, **how)
+    )
+    found = solve(many_slots(2, 20_000), method="search", work_limit=50)
+    assert found.effort > 2 * len(calls) > 0
+
+
 def test_what_making_a_large_board_takes_is_counted():
     inst = efforts.CASES["dmlrs"].instance()
     made = []
@@ -301,6 +333,53 @@ def many_workers(chunks):
     }  # fmt: skip
     jobs = [job | wide for job in data["jobs"][:2]]
     return type(inst).model_validate(data | {"machines": [machine], "jobs": jobs})
+
+
+def test_machines_beyond_the_limit_are_left_to_prices():
+    """A board of all machines would take more than the limit, prices by class do not."""
+    inst = efforts.CASES["dmlrs"].instance()
+    data = inst.model_dump()
+    data["machines"] = [data["machines"][0] | {"count": 100_000}]
+    inst = type(inst).model_validate(data)
+    assert 0.2 < solve(inst, work_limit=30, method="colgen").effort < 40
+
+
+def test_what_the_first_bound_of_thousands_of_types_takes_is_counted():
+    inst = efforts.CASES["dmlrs"].instance()
+    data, made = inst.model_dump(), []
+    machine = data["machines"][0]
+    for types in (10, 2000):
+        capacities = [[(1 + k / types) * c for c in machine["capacity"]] for k in range(types)]
+        data["machines"] = [machine | {"capacity": c, "count": 1} for c in capacities]
+        large = type(inst).model_validate(data)
+        before = work_units.done()
+        assert get_family("dmlrs").opening(large)[0] > 0
+        made.append((work_units.done() - before) / len(inst.jobs))
+    assert made[0] == 0
+    assert 20 < made[1] < 60
+
+
+@pytest.mark.parametrize("workers", [100, 400])
+def test_tables_of_link_by_link_are_counted(workers):
+    """One unit holds about a millisecond of pricing, and of the check."""
+    inst = many_workers(workers)
+    data = inst.model_dump() | {"locality": "link"}
+    problem = CapacityRelaxation(type(inst).model_validate(data))
+    prices = 1e-6 * np.random.default_rng(0).random(problem.rhs.size)
+    made = certify_capacity(problem, prices)
+
+    def price():
+        problem.price(prices, np.zeros(problem.jobs))
+
+    def check():
+        get_family("dmlrs").check(problem.inst, made)
+
+    for work in (price, check):
+        work()  # compiled
+        began, before = time.thread_time(), work_units.done()
+        work()
+        units, seconds = work_units.done() - before, time.thread_time() - began
+        assert 0.2 * units < 1000 * seconds < 5 * units
 
 
 def test_what_pricing_many_workers_takes_is_counted():

@@ -303,7 +303,7 @@ def solve(  # noqa: PLR0913 - one option each
     limit, after = math.inf if work_limit is None else work_limit, AFTER_LIMIT / work_units.UNIT
 
     def search(_stopped: Ints) -> Optimum:
-        with suppress(KeyboardInterrupt), work_units.at_most(limit + after):
+        with suppress(KeyboardInterrupt), work_units.at_most(limit, after):
             # the best so far is the answer
             there = known(instance, start)
             progress.digest = there.instance_sha256

@@ -11,7 +11,7 @@ from optsched.base import renamed_arguments
 from optsched.core.optimum import Optimum, SolveOptions, known, solve
 from optsched.core.reports import CheckedSchedule, Failed, RatioReport, RatioScale, found_by
 from optsched.core.simulation import Original, Run, simulate
-from optsched.engine.warm_start import check_schedule
+from optsched.engine.warm_start import Known, check_schedule
 from optsched.policies.loader import folded, must_name_rows, name_of, turns
 from optsched.problem import (
     RELAXATION,
@@ -131,6 +131,7 @@ def compare(
     requested = len(family.compared if policies is None else policies)
     order = turns(family, policies, load=not sandbox)
     original = Original(instance)
+    unseen = original.copy()  # by any policy
     done: dict[int, Run] = {}  # by their places in the table, or behind it
     failed: dict[int, Failed] = {}
     taken = {folded(name) for name in given}  # names of rows
@@ -166,8 +167,7 @@ def compare(
             raise
         stopped = True
     original.must_be_unchanged(", ".join(name_of(policy) for _, policy in order))
-    instance = original.copy()  # no policy has ever seen this one
-    method = search.pop("method", "auto")
+    instance, method = unseen, search.pop("method", "auto")
     if stopped:
         search["time_limit"] = 0.0
     look = partial(solve, instance, seed=seed, **search)
@@ -178,7 +178,10 @@ def compare(
         references[RELAXATION] = look(method=RELAXATION)
     if optimum is None and against is Against.RELAXATION and wanted:
         optimum = references[RELAXATION]
-    optimum = optimum or look(method=method, start=[start, *(k.schedule for k in others)])
+    feasible = [(k.value, k.schedule) for k in others if k.verdict.obeys]
+    feasible.sort(key=lambda found: -family.sign * found[0])
+    checked = Known(start.instance_sha256, tuple(feasible))
+    optimum = optimum or look(method=method, start=[start, checked])
     if callback is not None:
         callback(optimum)
     if not stopped and against is not Against.RELAXATION:

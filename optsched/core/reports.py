@@ -433,9 +433,16 @@ class CheckedSchedule:
 
 
 def found_by(family: Family, instance: Instance, runs: Sequence[Run]) -> list[CheckedSchedule]:
-    """Return the policies' schedules, as far as they are feasible in the model."""
+    """Return the policies' schedules, as far as they are feasible in the model.
+
+    The runs were checked, so that only schedules are checked of which something is left out.
+    """
     found = [
-        CheckedSchedule(r.policy, *family.strictly(instance, r.schedule)) for r in runs if r.obeys
+        CheckedSchedule(r.policy, r.schedule, Verdict(value=r.value, completion=r.completion))
+        if family.trim is None
+        else CheckedSchedule(r.policy, *family.strictly(instance, r.schedule))
+        for r in runs
+        if r.obeys
     ]
     return [f for f in found if f.verdict.value is not None and math.isfinite(f.verdict.value)]
 

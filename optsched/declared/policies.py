@@ -31,6 +31,7 @@ SURE = 5e-10  # by how much a row may be broken so that no rounding makes it mor
 FEASIBLE = 1e-6  # by how much a solver may break a row
 ROUNDING = 1e-13  # relative error of a sum of floats
 EFFORT = 2000.0  # work on an integer program, in units of about a millisecond
+MOST_EFFORT = 16_000.0  # the same, where no solution was found by then
 
 Terminal: TypeAlias = Callable[[Variable, float], float]
 Forecast: TypeAlias = Callable[[ProgramVariable, float, Generator], float | Mapping[str, float]]
@@ -379,7 +380,7 @@ def solve_open(
     relaxed : bool
         Drop integrality.
     patient : bool
-        Where no solution was found by then, go on until there is one.
+        Where no solution was found by then, go on until there is one, up to `MOST_EFFORT`.
     broken : list, optional
         Takes a constraint that cannot be satisfied next to the others, if there is no solution.
 
@@ -391,7 +392,7 @@ def solve_open(
     Raises
     ------
     PolicyError
-        The program is unbounded.
+        The program is unbounded, or `MOST_EFFORT` was spent before a solution was found.
     """
     from scipy.sparse import csc_array
 
@@ -453,8 +454,14 @@ def solve_open(
         moved = nearest_feasible(program, cones, np.array([*_tidy(chosen, convex.x).values()]))
         return {x.name: v for x, v in zip(chosen, moved.tolist(), strict=True)}
     linear = _solved(program, patient=patient)
-    if not patient and _is_cut_short(linear):
-        return None
+    if _is_cut_short(linear):
+        if not patient:
+            return None
+        raise PolicyError(
+            f"{place}: no solution of the integer program of {len(chosen)} variables was found in "
+            f"{MOST_EFFORT:g} work units (about a millisecond each), and none may exist; expected "
+            "a program that is easier to solve, or another policy"
+        )
     if linear.x is None or linear.status == "unbounded":
         true = program._replace(integer=whole)
         j = None if linear.status == "infeasible" else unbounded_column(true)
@@ -500,8 +507,8 @@ def _solved(program: Arrays, *, patient: bool = True) -> MipResult:
 
     limit = EFFORT if program.integer.any() else math.inf
     found = solve_mip(*program, effort=limit)
-    while patient and _is_cut_short(found):
-        limit *= 8
+    while patient and _is_cut_short(found) and limit < MOST_EFFORT:
+        limit = min(8 * limit, MOST_EFFORT)
         found = solve_mip(*program, effort=limit)
     return found
 
@@ -524,7 +531,8 @@ def _broken(program: Arrays, names: Sequence[str]) -> list[str]:
             lower=np.concatenate((program.lower, none)),
             upper=np.concatenate((program.upper, free)),
             integer=np.concatenate((program.integer, none)),
-        )
+        ),
+        patient=False,
     )
     if found.x is None:
         return []

@@ -1077,32 +1077,26 @@ def _scenario(
     clock: int | None,
     starts: Sequence[int],
 ) -> Scenario:
-    """Return the rows of a comparison, checked again, and the shadow prices."""
-    best = report.optimum
-    slow = altered(inst, objective="slowdown")
-    weights = [inst.jobs[i].weight for i in same]
-    rows = {}
-    schedules = {BEST: best.schedule} | report.schedules()
-    knows = {row.name: str(row.columns["run times known"]) for row in report.policies}
-    for name, schedule in cast(dict[str, RigidSchedule], schedules).items():
-        wait, slowdown = (verify(one, schedule).value or 0.0 for one in (inst, slow))
-        waits = [(schedule.start[i] or 0) - inst.jobs[i].arrival for i in same]
-        low = max(0.0, best.proved or 0.0) if name == BEST else wait
-        rows[name] = Row(
-            wait=(low / HOUR, wait / HOUR),
-            slowdown=slowdown,
-            same=float(np.average(waits, weights=weights)) / HOUR,
-            knows=knows.get(name, "-"),
-        )
-    if starts:  # on unknown nodes, so there is no schedule to check
-        ends = [s + job.run for s, job in zip(starts, inst.jobs, strict=True)]
-        known = cast(Mapping[str, float], columns(inst, ends, None, ()))
-        waits = [starts[i] - inst.jobs[i].arrival for i in same]
-        rows[REAL] = Row(
-            wait=(known["mean wait, h"],) * 2,
+    """Return the rows of a comparison, whose schedules were checked, and the shadow prices."""
+    best, arrays, among = report.optimum, inst.arrays, np.array(same)
+    weights = arrays.weight[among]
+
+    def row(wait: float, start: Any, known: Mapping[str, Any], low: float | None = None) -> Row:
+        waits = (np.array(start) - arrays.arrival)[among]
+        return Row(
+            wait=((wait if low is None else low) / HOUR, wait / HOUR),
             slowdown=known["mean slowdown"],
             same=float(np.average(waits, weights=weights)) / HOUR,
+            knows=known.get("run times known", "-"),
         )
+
+    schedules = cast(dict[str, RigidSchedule], report.schedules())
+    first, low = cast(RigidSchedule, best.schedule), max(0.0, best.proved or 0.0)
+    rows = {BEST: row(best.value or 0.0, first.start, report.hindsight, low)}
+    rows |= {x.name: row(x.value, schedules[x.name].start, x.columns) for x in report.policies}
+    if starts:  # on unknown nodes, so there is no schedule to check
+        known = columns(inst, (arrays.run + starts).tolist(), None, ())
+        rows[REAL] = row(HOUR * float(known["mean wait, h"]), starts, known)
     return Scenario(
         size=get_family("rigid").headline(inst).replace("time, s, ", "time, h, "),
         jobs=len(inst.jobs),

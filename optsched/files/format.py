@@ -54,8 +54,11 @@ def write_json(path: Path, kind: str, family: str, content: Mapping[str, Any]) -
 
 def envelope(kind: str, family: str, content: Mapping[str, Any]) -> str:
     """Return the text of a file."""
-    full = {"format": FORMAT, "kind": kind, "family": family, **plain(content)}
-    return json.dumps(full, allow_nan=False) + "\n"
+    full = {"format": FORMAT, "kind": kind, "family": family, **content}
+    try:
+        return json.dumps(full, allow_nan=False) + "\n"
+    except (TypeError, ValueError):  # few have infinities, or mappings that are no dict
+        return json.dumps(plain(full), allow_nan=False) + "\n"
 
 
 def read_json(path: Path, *kinds: str) -> dict[str, Any]:

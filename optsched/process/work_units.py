@@ -25,6 +25,7 @@ QUESTION = 1e-3  # of one check whether to stop, so that every loop that checks 
 CALL = 0.01  # of calling a compiled kernel from Python, with what is done around it: 10 us
 STEP = 2e-6  # of an elementary step of a compiled kernel: 2 ns
 COVERED = 1e6  # elementary steps of a kernel that counts its own, but not those of usual sizes
+SMALL = 10.0  # units by which a piece of work may pass a limit
 HANDLED = 1e-4  # of a number that Python and numpy put into a program or an array: 100 ns
 
 # Solvers count what they do themselves, in units of their own.
@@ -41,6 +42,7 @@ class Count:
 
     def __init__(self, units: float = 0.0) -> None:
         self.units = units
+        self.limit = math.inf  # of its units: no large piece of work is to go beyond it
         self.end = math.inf  # of its units: what is under way then is given up
 
 
@@ -79,15 +81,21 @@ def steps(number: float) -> None:
 
 
 @contextmanager
-def at_most(units: float) -> Iterator[None]:
-    """Give up, inside, what is still under way when this many more units have been spent."""
+def at_most(units: float, more: float = 0.0) -> Iterator[None]:
+    """Limit the work inside; what is under way ``more`` units later is given up."""
     mine = _mine.count
-    before = mine.end
-    mine.end = min(before, mine.units + units)
+    before = mine.limit, mine.end
+    mine.limit = min(mine.limit, mine.units + units)
+    mine.end = min(mine.end, mine.units + units + more)
     try:
         yield
     finally:
-        mine.end = before
+        mine.limit, mine.end = before
+
+
+def fits(units: float) -> bool:
+    """Return whether a piece of work is small, or does not go beyond the limit."""
+    return units <= SMALL or _mine.count.units + units <= _mine.count.limit
 
 
 def begin(units: float) -> None:
@@ -102,12 +110,12 @@ def most_steps() -> float:
     return COVERED + max(0.0, _mine.count.end - _mine.count.units) / STEP
 
 
-def counted(number: float, most: float) -> None:
+def counted(number: float, most: float, usual: float = COVERED) -> None:
     """Count the steps of such a kernel; raise KeyboardInterrupt if it returned at once.
 
-    Those that kernels take for usual sizes are not counted here, but with their calls.
+    Those that kernels take for ``usual`` sizes are not counted here, but with their calls.
     """
-    spend(STEP * max(0.0, number - COVERED))
+    spend(STEP * max(0.0, number - usual))
     if number > most:
         raise KeyboardInterrupt
 

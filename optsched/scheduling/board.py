@@ -188,14 +188,14 @@ def over_slots(capacity: Floats, slots: int) -> Floats:
     return np.broadcast_to(capacity.T, (slots, *capacity.T.shape)).copy()
 
 
-def flat_prices(capacity: Ints, slots: int) -> Floats:
+def flat_prices(capacity: Ints, slots: int, columns: int | None = None) -> Floats:
     """Return prices that mean only "use little": before any dual prices are known.
 
-    ``capacity`` has shape (H, R), the prices (T, R, H).
+    ``capacity`` has shape (H, R), the prices (T, R, H), or (T, R, ``columns``).
     """
     whole = np.maximum(capacity.sum(axis=0), 1).astype(float)  # (R,)
     price = 1.0 / (whole * capacity.shape[1] * slots)
-    return np.tile(price[None, :, None], (slots, 1, len(capacity)))
+    return np.tile(price[None, :, None], (slots, 1, len(capacity) if columns is None else columns))
 
 
 @kernel

@@ -125,3 +125,22 @@ def test_the_work_on_a_program_is_limited(monkeypatch):
 def test_work_goes_on_until_there_is_a_solution(monkeypatch):
     monkeypatch.setattr("optsched.declared.policies.EFFORT", 1e-6, raising=False)
     assert simulate(big_m(5, 35, stock=True), "re-solve").value == 50
+
+
+def test_work_ends_in_one_line_where_no_solution_is_found(monkeypatch):
+    monkeypatch.setattr("optsched.declared.policies.EFFORT", 20.0)
+    monkeypatch.setattr("optsched.declared.policies.MOST_EFFORT", 40.0, raising=False)
+    random, m = np.random.default_rng(1), pyo.ConcreteModel()
+    a = random.integers(1, 100, (50, 6))
+    m.x = pyo.Var(range(50), domain=pyo.Binary)
+    m.cost = pyo.Objective(expr=1 + sum(m.x.values()))
+
+    def half(m, r):
+        return sum(int(x) * m.x[i] for i, x in enumerate(a[:, r])) == int(a[:, r].sum()) // 2
+
+    m.rows = pyo.Constraint(range(6), rule=half)
+    inst = optsched.online(m, revealed={"x": 0})
+    for name in POLICIES:
+        with pytest.raises(PolicyError, match="no solution of the integer program of 50") as raised:
+            simulate(inst, name)
+        assert "\n" not in str(raised.value)

@@ -141,7 +141,10 @@ def whatif(
             ticker.watch(progress)
             ticker.show(f"{known}, gap {shown_gap(progress.gap())}")
 
-        crash_state.finish_what_is_begun()
+        def begin(part: str) -> None:
+            crash_state.finish_what_is_begun()  # nothing is lost by an end before
+            ticker.begin(part)
+
         found = measure(
             source,
             add=add or (),
@@ -151,7 +154,7 @@ def whatif(
             skip_unfit=skip_unfit,
             policies=policy or None,
             windows=windows,
-            callback=ticker.begin,
+            callback=begin,
             shown=show,
             watch=watch,
             threads=threads,

@@ -59,6 +59,7 @@ from optsched.numbers.resources import (
 )
 from optsched.numbers.utility import Utility
 from optsched.problem import Frozen, Schedule
+from optsched.process import work_units
 from optsched.scheduling.jobs import Totals, TrainingJob, transfer_slots
 from optsched.scheduling.platform import (
     JobArrays,
@@ -310,6 +311,12 @@ def linked_table(job: DmlrsJob) -> tuple[tuple[int, ...], ...]:
         row = [max(m, 1) if max(m, 1) <= a + b else IMPOSSIBLE for b, m in enumerate(needed)]
         rows.append((*row, *[IMPOSSIBLE] * a))
     return tuple(rows)
+
+
+def linked_needs(job: DmlrsJob) -> Ints:
+    """Return `linked_table` as an array, and count the work on it."""
+    work_units.begin(8 * work_units.HANDLED * (job.chunks + 1) ** 2)
+    return np.array(linked_table(job), np.int64)
 
 
 def worker_slots(job: DmlrsJob, bandwidth: float, slot_seconds: float) -> int:

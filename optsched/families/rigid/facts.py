@@ -7,6 +7,8 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
+
 from optsched.families.rigid.certificate.bound import values
 from optsched.families.rigid.certificate.check import RigidCertificate
 from optsched.families.rigid.instance import SHORTEST, RigidInstance
@@ -104,15 +106,15 @@ def columns(
 
     Means are weighted, as the objective is; the slowdown is bounded, with a threshold of 10 s.
     """
-    flow = [(job, end - job.arrival) for job, end in zip(inst.jobs, ends, strict=True) if end]
-    weight = sum(job.weight for job, _ in flow) or 1
-    wait = sum(job.weight * (time - job.run) for job, time in flow) / weight
-    slow = sum(job.weight * max(1, time / max(job.run, SHORTEST)) for job, time in flow) / weight
+    a, end = inst.arrays, np.array([end or 0 for end in ends], float)
+    weight, flow = np.where(end > 0, a.weight, 0.0), end - a.arrival
+    total = weight.sum() or 1.0
+    slow = np.maximum(1.0, flow / np.maximum(a.run, SHORTEST))
     exact = RUN_TIMES in knows or all(job.request == job.run for job in inst.jobs)
     known = "none" if policy == "fcfs" else "exact" if exact else "requested"
     return {
-        "mean wait, h": wait / 3600,
-        "mean slowdown": slow,
+        "mean wait, h": float(weight @ (flow - a.run) / total) / 3600,
+        "mean slowdown": float(weight @ slow / total),
         "run times known": "-" if policy is None else known,
         "preempts": "no",
     }

@@ -64,8 +64,7 @@ def _objective(inst: RigidInstance, ends: Sequence[int]) -> Fraction:
     """Return the objective (1) in exact arithmetic; a slowdown is rounded upwards by 2**-64."""
     if inst.objective == "makespan":
         return Fraction(max(ends, default=0))
-    total = Fraction(0)
-    parts = 0
+    total = parts = 0
     for job, end in zip(inst.jobs, ends, strict=True):
         flow = end - job.arrival
         if inst.objective == "flow":

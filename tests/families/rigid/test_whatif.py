@@ -3,6 +3,7 @@
 import csv
 import json
 import re
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -43,10 +44,11 @@ from optsched.files.format import load_instance
 from optsched.pages.blocks import Plot
 from optsched.pages.whatif import _bars, _prices
 from optsched.problem import REAL, InputError, Window, get_family
-from optsched.process import interrupts, messages
+from optsched.process import crash_state, interrupts, messages
 from optsched.results.load import load_report
 
 FAMILY = get_family("rigid")
+whatif_module = sys.modules["optsched.experiments.whatif"]
 HEAD = ["name", "submit_seconds", "start_seconds", "run_seconds", "tasks", "cpu", "user"]
 NODES = "name,count,gpu,cpu,memory_gb\nthin,2,0,2,8\nfat,1,0,4,8\n"
 POLICIES = ["fcfs", "easy"]
@@ -353,6 +355,37 @@ def test_an_interrupted_run_says_so_in_file_and_page(tmp_path, monkeypatch, at, 
     found.save(tmp_path / "w.json")
     page = optsched.report(tmp_path / "w.json", tmp_path / "w.html").read_text()
     assert said in page
+
+
+def test_after_ctrl_c_the_schedules_of_policies_are_not_checked_again(monkeypatch):
+    checked, check_all = [], sys.modules["optsched.families.rigid.verify"]._overload
+    monkeypatch.setattr(
+        sys.modules["optsched.families.rigid.verify"],
+        "_overload",
+        lambda *of: checked.append(1) or check_all(*of),
+    )
+
+    def stop(part):
+        if part == "optimum":
+            checked.clear()
+            monkeypatch.setattr(interrupts, "_received", 2)
+
+    names = ["fcfs", "easy", "conservative", "sjf", "f1", "f2"]
+    inst = FAMILY.generate("lublin", seed=0, jobs=30)
+    found = optsched.whatif(inst, policies=names, callback=stop)
+    monkeypatch.setattr(interrupts, "_received", None)
+    assert len(found.rows) == 1 + len(names)
+    assert len(checked) <= 4  # of the best alone
+
+
+def test_ctrl_c_ends_the_reading_of_a_log_at_once(tmp_path, monkeypatch):
+    order, opened = [], whatif_module._opened
+    monkeypatch.setattr(crash_state, "finish_what_is_begun", lambda: order.append("finish"))
+    monkeypatch.setattr(whatif_module, "_opened", lambda *of: order.append("read") or opened(*of))
+    log, nodes = write(tmp_path, jobs())
+    args = ["whatif", str(log), "--machines", str(nodes), "-p", "fcfs", "--work-limit", "1"]
+    assert CliRunner().invoke(app, args).exit_code == 0
+    assert order[:2] == ["read", "finish"]
 
 
 def test_policies_of_both_scenarios_are_shown_before_the_search(tmp_path):

@@ -31,12 +31,13 @@ from optsched.families.dmlrs.certificate.limits import (
 )
 from optsched.families.dmlrs.certificate.links import linked_costs, linked_options
 from optsched.families.dmlrs.certificate.packings import Packings
-from optsched.families.dmlrs.instance import IMPOSSIBLE, DmlrsInstance, Needs, linked_table
+from optsched.families.dmlrs.instance import IMPOSSIBLE, DmlrsInstance, Needs, linked_needs
 from optsched.numbers.arrays import Ints
 from optsched.process import interrupts, work_units
 from optsched.proofs.branching import JobLimits
 from optsched.proofs.grid import capacity_cost, charged
 
+SORTED = 10.0  # elementary steps of a number of a table, of which the options are sorted
 MEMORY = 2**28  # bytes of results that are kept for leaves to come
 FEW = 15  # slots beyond the first completion that are looked at first
 
@@ -206,6 +207,7 @@ class LeafBounds:
         """Return the work and cost of the options of a job in a slot within its limits."""
         rates = np.array([needs.inner, needs.outer], np.int64)
         if self.linked:
+            work_units.steps(SORTED * costs[0].size)
             work, cost = linked_options(costs[0], rates, needs.work, low, high)
         else:
             inner, outer = costs
@@ -268,11 +270,18 @@ class LeafBounds:
 
     def _linked(self, i: int) -> Callable[[Ints, Ints], tuple[Ints, ...]]:
         """Return the same in the reading "link"."""
-        needed = np.array(linked_table(self.inst.jobs[i]), np.int64)
+        needed = linked_needs(self.inst.jobs[i])
         demand = (self.alpha[i], self.beta[i])
-        return lambda worker, ps: (
-            linked_costs(worker, ps, self.capacity, self.count, *demand, needed),
-        )
+
+        def costs(worker: Ints, ps: Ints) -> tuple[Ints]:
+            steps = np.array([0.0, work_units.most_steps()])
+            found: Ints = linked_costs(
+                worker, ps, self.capacity, self.count, *demand, needed, steps
+            )
+            work_units.counted(float(steps[0]), float(steps[1]), usual=0.0)
+            return (found,)
+
+        return costs
 
     def _most(self, i: int, side: int) -> int:
         """Return the most workers of a placement; more than do the whole work change nothing."""

@@ -18,13 +18,20 @@ from __future__ import annotations
 import numpy as np
 
 from optsched.families.dmlrs.certificate.kernels import NONE, holds
-from optsched.numbers.arrays import Ints
+from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
 
 
 @kernel
 def linked_costs(
-    worker: Ints, ps: Ints, free: Ints, count: Ints, alpha: Ints, beta: Ints, needed: Ints
+    worker: Ints,
+    ps: Ints,
+    free: Ints,
+    count: Ints,
+    alpha: Ints,
+    beta: Ints,
+    needed: Ints,
+    steps: Floats,
 ) -> Ints:
     """Return the least cost of a workers with all PS and b elsewhere, shape of ``needed``.
 
@@ -37,6 +44,8 @@ def linked_costs(
     alpha, beta : shape (R,), units of a worker, a PS
     needed : shape (K + 1, K + 1)
         PS that they need, below 0: impossible.
+    steps : shape (2,)
+        Elementary steps so far; returns at once if they exceed the second number.
     """
     most, zero = needed.shape[0] - 1, int(np.int64(0))  # no literal: `holds` is compiled once
     cost = np.full(needed.shape, NONE, np.int64)
@@ -47,7 +56,10 @@ def linked_costs(
             max_units[c] += 1
     order = np.argsort(worker)
     far = np.empty(most + 1, np.int64)
+    steps[0] += needed.size
     for c in range(worker.size):
+        if steps[0] > steps[1]:
+            return cost
         far[:] = NONE  # cost of workers on all machines but one of class c, cheapest first
         far[0], placed = 0, 0
         for k in order:
@@ -55,6 +67,7 @@ def linked_costs(
                 if placed < most:
                     far[placed + 1] = far[placed] + worker[k]
                     placed += 1
+        steps[0] += order.size + 4 * (most + 1) * (placed + 1)
         for a in range(most + 1):
             for b in range(placed + 1):
                 m = needed[a, b]

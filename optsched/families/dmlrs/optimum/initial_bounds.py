@@ -12,8 +12,12 @@ from functools import partial
 
 from optsched.families.dmlrs.certificate.check import FINEST_GRID, DmlrsCertificate
 from optsched.families.dmlrs.instance import DmlrsInstance
+from optsched.process import work_units
 from optsched.proofs.grid import float_above
 from optsched.proofs.limits import richest_end
+
+FEW_TYPES = 100  # of machines, whose work is not counted
+TYPE, LINKED = 0.02, 4e-3  # work units of a type for each job; and of its workers, link by link
 
 
 def opening(inst: DmlrsInstance) -> tuple[float, Callable[[], DmlrsCertificate]]:
@@ -21,6 +25,8 @@ def opening(inst: DmlrsInstance) -> tuple[float, Callable[[], DmlrsCertificate]]
 
     Without compiled kernels: it is there at once.
     """
+    types, link = max(0, len(inst.machines) - FEW_TYPES), inst.locality == "link"
+    work_units.begin(types * sum(TYPE + LINKED * link * job.chunks for job in inst.jobs))
     richest = richest_end(inst)
     size = richest.numerator.bit_length() - richest.denominator.bit_length()
     bound = sum(

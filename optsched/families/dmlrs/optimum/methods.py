@@ -40,12 +40,14 @@ from optsched.families.dmlrs.optimum.relaxation import relaxation
 from optsched.families.dmlrs.optimum.relaxations.capacity import CapacityRelaxation
 from optsched.families.dmlrs.optimum.relaxations.slot_packing import MOST_JOBS
 from optsched.families.dmlrs.optimum.search.neighborhood import (
+    board_units,
     neighborhood_at,
     plan_column,
 )
 from optsched.families.dmlrs.optimum.tree.branching import SlotTree
 from optsched.numbers.arrays import Floats
 from optsched.problem import RELAXATION, InputError, Method, Schedule
+from optsched.process import work_units
 from optsched.scheduling.board import FACTORS, JobPlan, PlanBoard, flat_prices, load
 from optsched.scheduling.units import in_units, original
 
@@ -239,9 +241,15 @@ class _Portfolio:
             self.progress.confirm()
             self.proving = 0.0
 
-    def improve(self, seconds: float) -> None:
-        """Search for schedules at the best prices, from the best plans known."""
-        spread = self.flat_prices()
+    def improve(self, seconds: float) -> bool:
+        """Search for schedules at the best prices, from the best plans known.
+
+        Return False where making the board alone would exceed the work limit.
+        """
+        capacity = self.inst.arrays.capacity
+        if not work_units.fits(board_units(self.inst.horizon * capacity.size)):
+            return False
+        spread = flat_prices(capacity, self.inst.horizon)
         if self.prices is not None:
             spread = np.maximum(self.capacity.by_machine(self.prices), 1e-6 * spread)
         area = neighborhood_at(self.inst, spread, self.whole.neighborhood)
@@ -263,6 +271,7 @@ class _Portfolio:
         if _value(found) > _value(self.best):
             self.best = found
         self.starts += 1
+        return True
 
     def follow(self) -> None:
         """Close the instance by the program over slots at the best prices, if it is tiny."""
@@ -271,16 +280,13 @@ class _Portfolio:
         progress, exponent = original(self.progress)
         slot_program(progress.instance, progress, np.ascontiguousarray(by_class), exponent)
 
-    def flat_prices(self) -> Floats:
-        """Return prices that mean only "use little", shape (T, R, H)."""
-        return flat_prices(self.inst.arrays.capacity, self.inst.horizon)
-
     def by_cost(self) -> list[int]:
         """Return the jobs by decreasing value per cost at the best prices; ties: by index."""
         prices = self.prices
         if prices is None:
-            first = [members[0] for members in self.capacity.classes]
-            prices = self.flat_prices()[:, :, first].ravel()
+            capacity = self.inst.arrays.capacity
+            classes = len(self.capacity.classes)
+            prices = flat_prices(capacity, self.inst.horizon, classes).ravel()
         prices = self.params.eased * prices
         gain = np.zeros(self.capacity.jobs)
         for _, column in self.capacity.answers(prices, np.zeros(self.capacity.jobs)):
@@ -306,8 +312,8 @@ class _Portfolio:
 def neighborhood(inst: DmlrsInstance, progress: Progress, *, threads: int, seed: int) -> None:
     """Search for schedules until the time is up, restarting every minute; proves nothing."""
     search = _Portfolio(inst, progress, threads, seed)
-    while not search.stop():
-        search.improve(search.params.restart)
+    while not search.stop() and search.improve(search.params.restart):
+        pass
 
 
 def column_generation(inst: DmlrsInstance, progress: Progress, *, threads: int, seed: int) -> None:
@@ -355,8 +361,8 @@ def auto(inst: DmlrsInstance, progress: Progress, *, threads: int, seed: int) ->
     search.improve(min(search.short, progress.left() / 8))
     search.generate(params.price_share * progress.left())
     search.confirm()
-    while not search.stop():
-        search.improve(progress.left())
+    while not search.stop() and search.improve(progress.left()):
+        pass
 
 
 def _prepare(search: _Portfolio) -> None:

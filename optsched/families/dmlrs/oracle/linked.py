@@ -17,7 +17,7 @@ from optsched.families.dmlrs.oracle.work_over_slots import join_hull, possible_e
 from optsched.numbers.argsort import rank
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
-from optsched.process import interrupts
+from optsched.process import work_units
 from optsched.scheduling.oracle.schedule import PricedMachines
 from optsched.scheduling.oracle.slots import (
     charge_leftovers,
@@ -43,9 +43,12 @@ class LinkedOracle(Oracle):
 
     def open(self, job: Request, machines: PricedMachines, cutoff: float) -> tuple[int, float]:
         """Fill the offers; return the number of candidate completion slots, and a lower bound."""
-        abandoned = self.scratch.abandoned
-        found: tuple[int, float] = linked_slots(job, machines, cutoff, self.offers, abandoned)
-        interrupts.leave_if_abandoned()
+        abandoned, steps = self.scratch.abandoned, self.scratch.steps
+        steps[:] = 0.0, work_units.most_steps()
+        found: tuple[int, float] = linked_slots(
+            job, machines, cutoff, self.offers, abandoned, steps
+        )
+        work_units.counted(float(steps[0]), float(steps[1]), usual=0.0)
         return found
 
     def places(self, job: Request, machines: PricedMachines, best: Best) -> Ints:
@@ -90,10 +93,13 @@ def fits(free: Floats, h: int, job: Request, n: int, m: int) -> bool:
 
 
 @kernel
-def slot_costs(slot: int, job: Request, machines: PricedMachines) -> Floats:
+def slot_costs(
+    slot: int, job: Request, machines: PricedMachines, abandoned: Ints, steps: Floats
+) -> Floats:
     """Return the least cost of a workers with all PS and b elsewhere, inf if there is none.
 
-    Shape (K + 1, K + 1).
+    Shape (K + 1, K + 1). Returns at once if ``abandoned[0]`` becomes 1, or if ``steps[0]``, the
+    elementary steps so far, exceeds ``steps[1]``.
     """
     free, count, needed = machines.free[slot], machines.count, job.linked
     most = needed.shape[0] - 1
@@ -103,7 +109,10 @@ def slot_costs(slot: int, job: Request, machines: PricedMachines) -> Floats:
     order = np.arange(worker.size)
     rank(worker, order, worker.size)
     far = np.empty(most + 1)
+    steps[0] += cost.size
     for h in range(worker.size):
+        if abandoned[0] or steps[0] > steps[1]:
+            return cost
         far[:], far[0], placed = np.inf, 0.0, 0
         for k in order:
             if placed == most:
@@ -112,7 +121,9 @@ def slot_costs(slot: int, job: Request, machines: PricedMachines) -> Floats:
                 far[placed + 1] = far[placed] + worker[k]
                 placed += 1
         top = int(max_units[h])
+        steps[0] += order.size + most
         for a in range(top + 1):
+            steps[0] += 4 * (min(placed, most - a) + 1)
             for b in range(min(placed, most - a) + 1):
                 m = needed[a, b]
                 if a + b == 0 or m < 0:
@@ -124,11 +135,11 @@ def slot_costs(slot: int, job: Request, machines: PricedMachines) -> Floats:
 
 
 @kernel
-def linked_options(t: int, job: Request, table: Floats, offers: SlotOffers) -> None:
+def linked_options(t: int, job: Request, table: Floats, offers: SlotOffers, steps: Floats) -> None:
     """Fill in the options of a slot, work and cost rising, dominated ones left out.
 
-    ``t`` counts from the arrival on; ``table`` (K + 1, K + 1) is of `slot_costs`. Equal options:
-    the one with fewer workers on the machine of the PS.
+    ``t`` counts from the arrival on; ``table`` (K + 1, K + 1) and ``steps`` are of `slot_costs`.
+    Equal options: the one with fewer workers on the machine of the PS.
     """
     work, cost, kind, total = offers.work[t], offers.cost[t], offers.kind[t], job.work
     most = table.shape[0] - 1
@@ -145,6 +156,7 @@ def linked_options(t: int, job: Request, table: Floats, offers: SlotOffers) -> N
             less[n], code[n] = -min(total, near + rest), a * (most + 1) + b
             n += 1
     kept, least = 0, np.inf
+    steps[0] += table.size + 9.0 * n * np.log2(n + 1)
     rank(less, order, n)
     for j in range(n):
         k = order[j]
@@ -165,19 +177,25 @@ def linked_options(t: int, job: Request, table: Floats, offers: SlotOffers) -> N
 
 @kernel
 def linked_slots(
-    job: Request, machines: PricedMachines, cutoff: float, offers: SlotOffers, abandoned: Ints
+    job: Request,
+    machines: PricedMachines,
+    cutoff: float,
+    offers: SlotOffers,
+    abandoned: Ints,
+    steps: Floats,
 ) -> tuple[int, float]:
     """Compute the options of slots; see `slot_offers.open_slots`.
 
-    ``abandoned`` (1,) is 1 once the answer is no longer awaited.
+    ``abandoned`` (1,) is 1 once the answer is no longer awaited; ``steps`` as in `slot_costs`.
     """
     certain = cutoff
     held, opened = plain_int(0), plain_int(0)
     for slot in range(job.arrival, job.utility.size):
-        if job.utility[slot] <= certain or abandoned[0]:
+        if job.utility[slot] <= certain or abandoned[0] or steps[0] > steps[1]:
             break
         t = slot - job.arrival
-        linked_options(t, job, slot_costs(slot, job, machines), offers)
+        table = slot_costs(slot, job, machines, abandoned, steps)
+        linked_options(t, job, table, offers, steps)
         held, certain = join_hull(t, job, offers, held, certain)
         opened = t + 1
     return possible_ends(opened, cutoff, certain, offers), certain

@@ -10,7 +10,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from optsched.families.dmlrs.instance import DmlrsInstance, Needs, linked_table
+from optsched.families.dmlrs.instance import DmlrsInstance, Needs, linked_needs
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.resources import close
 from optsched.process import interrupts
@@ -85,7 +85,7 @@ def requests(inst: DmlrsInstance) -> list[Request]:
     made = []
     for i, (job, needs) in enumerate(zip(inst.jobs, inst.needs, strict=True)):
         interrupts.leave_if_abandoned()
-        table = np.array(linked_table(job), np.int64) if link else NOT_LINKED
+        table = linked_needs(job) if link else NOT_LINKED
         made.append(Request.of(job.arrival, needs, (alpha[i], beta[i]), a.utility[i], table))
     return made
 

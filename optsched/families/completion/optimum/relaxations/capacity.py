@@ -152,7 +152,10 @@ class CapacityRelaxation:
         """Return the classes of empty servers at the prices of all rows."""
         jobs = self.jobs
         # of summing up prices, for every slot, class and resource
-        work_units.steps(50 * self.slots * jobs.class_capacity.size)
+        steps = 50 * self.slots * jobs.class_capacity.size
+        if not work_units.fits(work_units.STEP * steps):
+            raise StoppedError
+        work_units.steps(steps)
         return PricedServers.of(jobs.types, self.per_slot(prices), jobs.class_capacity, jobs.count)
 
     def price(self, prices: Floats, duals: Floats) -> Pricing:

@@ -133,15 +133,19 @@ class Neighborhood:
         jobs = self.jobs
         interrupts.leave_if_abandoned()
         # of an insertion, and for every server
-        work_units.steps(50_000 + 2_000 * len(jobs.capacity))
+        usual = 50_000 + 2_000 * len(jobs.capacity)
+        work_units.steps(usual)
+        last = self.slots if latest is None else latest
         found = best_schedule(
             jobs.types,
             jobs.modes[i],
             self.servers,
             arrival=int(jobs.arrival[i]),
             weight=float(jobs.weight[i]) / factor,
-            deadline=self.slots if latest is None else latest,
+            deadline=last,
         )
+        looked = (last if found is None else found.completion) - int(jobs.arrival[i])
+        work_units.spend(work_units.STEP * max(0, 5 * looked * len(jobs.capacity) - usual))
         if found is None:
             return False
         workers, ps = placement(jobs.types, self.servers, found)

@@ -39,7 +39,7 @@ class SharedBoard(PricedBoard):
     """
 
     def __init__(self, inst: DmlrsInstance, free: Floats, prices: Floats) -> None:
-        work_units.begin(work_units.HANDLED * max(0, free.size - COVERED))
+        work_units.begin(board_units(free.size))
         shared = free.copy()
         super().__init__(requests(inst), (shared, shared))
         self.machines = at_factors(prices, shared)
@@ -56,6 +56,11 @@ class SharedBoard(PricedBoard):
             return None
         value = float(request.utility[best.completion])
         return JobPlan(value, best.completion, self.oracle.places(request, machines, best))
+
+
+def board_units(size: int) -> float:
+    """Return the work units of making a board of this many numbers, with its prices."""
+    return work_units.HANDLED * max(0, size - COVERED)
 
 
 def neighborhood_at(inst: DmlrsInstance, prices: Floats, params: LnsParams) -> Neighborhood:
