@@ -25,7 +25,15 @@ from optsched.core.intervals import FEWEST, UNSURE, student, warning
 from optsched.core.ratios import rate
 from optsched.families.rigid.certificate.check import RigidCertificate
 from optsched.families.rigid.changes import NODE, Changed, Changes, altered, units_of
-from optsched.families.rigid.facts import EMPTY, are_pools, columns, resource_model, saved
+from optsched.families.rigid.facts import (
+    BUSY,
+    DOWN,
+    EMPTY,
+    are_pools,
+    columns,
+    resource_model,
+    saved,
+)
 from optsched.families.rigid.instance import RigidInstance, RigidSchedule
 from optsched.families.rigid.policies.orders import SINCE_FIRST
 from optsched.families.rigid.verify import verify
@@ -71,6 +79,8 @@ FIRST = (
     "which is not added",
     "begins with an empty cluster",
     UNFIT,
+    DOWN,
+    BUSY,
 )
 BEGIN = "The numbers of f1 to f4 depend on where the log or window begins."
 UNCHECKED = " if what it did is possible on these nodes, which is not checked"
@@ -395,7 +405,7 @@ class WhatIf(Stated):
             if abs(saved) <= SAME * real.before[0]:
                 did = "saved nothing of"
             who = f", {best} simulated on this log, in hindsight," if len(usable) > 1 else ""
-            there = f"{hours(real.before)} mean waiting time"
+            there = f"{hours(real.before)} mean waiting time{self._up}"
             lines.append(f"{first.name}{who} would have {did} {there}.")
         moving = [r for r in usable if r.after is not None]
         if moving and self.changes:
@@ -416,6 +426,11 @@ class WhatIf(Stated):
                     f"{hours(last.after)}, under {first.name} {hours(first.after)}."
                 )
         return [*lines, *self.anomalies]
+
+    @property
+    def _up(self) -> str:
+        """What a comparison with the recorded schedule assumes."""
+        return ", had the machines been up all the time" * any(DOWN in x for x in self.listed)
 
     @property
     def anomalies(self) -> list[str]:
@@ -473,7 +488,7 @@ class WhatIf(Stated):
             inside = f"{verb} by {by}{doubt}"
             lines.append(f"95 % interval of that change over {len(self.before)} windows: {inside}.")
         if self.alike and real is not None:
-            over = f"{hours(real.above)} more than the least possible"
+            over = f"{hours(real.above)} more than the least possible{self._up}"
             if real.before[0] < best.before[1] and any(one.starts for one in self.sides):
                 over += UNCHECKED
             lines.append(f"Your cluster made jobs wait {hours(real.before)} on average, {over}.")
@@ -1014,12 +1029,12 @@ def _submissions(
     jobs: Any, window: Window, inst: RigidInstance
 ) -> tuple[int | None, tuple[str, ...], Submitted]:
     """Return the second of the day of second 0, names of jobs, and which of the log they are."""
-    from optsched.families.rigid.sources.traces import window_of
+    from optsched.families.rigid.sources.traces import beginning, window_of
     from optsched.traces import read_machines
     from optsched.traces.tables import Tables
     from optsched.traces.windows import take_window
 
-    n, start = len(inst.jobs), jobs.attrs["start"]
+    n = len(inst.jobs)
     taken = take_window(jobs, n, window.start or "0", window.min_tasks or 1)
     unfit = 0
     if window.skip_unfit:
@@ -1028,10 +1043,9 @@ def _submissions(
         unfit = len(window_of(Tables(jobs, listed), replace(window, skip_unfit=False))) - n
     times, clock = [job.arrival for job in inst.jobs], None
     dates, when = [f"in second {t}" for t in times], tuple[str, ...]()
-    if start is not None:
-        begin = start.tz_localize(None).timestamp() + taken["submit_seconds"].iloc[0]
-        clock = int(begin) % (24 * HOUR)
-        dates = [f"{datetime.fromtimestamp(int(begin) + t, UTC):%Y-%m-%d %H:%M:%S}" for t in times]
+    if (begin := beginning(jobs, taken)) is not None:
+        clock = begin % (24 * HOUR)
+        dates = [f"{datetime.fromtimestamp(begin + t, UTC):%Y-%m-%d %H:%M:%S}" for t in times]
         when = tuple(date[:-3] for date in dates)
     users = [f"by {job.user} " * bool(job.user) for job in inst.jobs]
     names = (

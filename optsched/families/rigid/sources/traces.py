@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,7 @@ import pandas as pd
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_flow
 
-from optsched.families.rigid.facts import EMPTY
+from optsched.families.rigid.facts import BUSY, DOWN, EMPTY
 from optsched.families.rigid.instance import (
     HEAVIEST,
     MOST_TASKS,
@@ -31,7 +32,7 @@ from optsched.families.rigid.instance import (
     Submission,
 )
 from optsched.families.rigid.sources.gpu_types import with_types
-from optsched.families.rigid.sources.idle import CYCLE, free_while_waiting
+from optsched.families.rigid.sources.idle import CYCLE, MATTERS, Record
 from optsched.families.rigid.sources.partitions import Share, shares
 from optsched.numbers.arrays import Flags, Floats, Ints
 from optsched.problem import InputError, Window, option_name
@@ -45,6 +46,7 @@ from optsched.traces.windows import take_window
 PARTS = {"gpu": 100, "cpu": 100, "memory_gb": 1024}  # units of one, where amounts are not whole
 MANY = 8  # partitions that a remark names
 MOSTLY = 0.6  # of waiting times: less may be due to how the recorded schedule was made
+HOUR = 3600
 USUAL = 1000  # jobs of a log, as far as it has them
 NAMES = {"gpu": "GPU", "cpu": "core", "memory_gb": "GB"}
 
@@ -247,11 +249,18 @@ def open_trace(source: Path, window: Window) -> RigidInstance:
     )
     if _carried(tables.jobs, taken):
         messages.remark(EMPTY)
-    elif listed is not None and (window.min_tasks or 1) == 1 and not unfit:
-        parted, several = any(listed["partition"]), len({*labels} - {""}) > 1
-        share, hours, number = free_while_waiting(inst, _starts(taken, jobs))
+    elif (window.min_tasks or 1) == 1 and not unfit:
+        record = Record(inst, _starts(taken, jobs))
+        share, hours, number = record.free_while_waiting()
+        if taken["start_seconds"].notna().all():
+            when = beginning(tables.jobs, taken)
+            _tell_of_standstill(record, when)
+            if len(jobs) > FEW:
+                _tell_of_beginning(record, when)
+        parted, several = listed is not None and any(listed["partition"]), len({*labels} - {""}) > 1
         told = COMPLETE if slurm else re.sub(r" \([^)]*\)", "", COMPLETE)
-        if share > MOSTLY and number > FEW and parted >= several:  # else their nodes are not known
+        known = listed is not None and parted >= several
+        if share > MOSTLY and number > FEW and known:  # else their nodes are not known
             of = "of their partitions " * (parted and any(labels))
             messages.remark(
                 f"for {share:.0%} of the {hours:.3g} h that {number} jobs waited (each more than "
@@ -261,6 +270,70 @@ def open_trace(source: Path, window: Window) -> RigidInstance:
                 f"reservations, free units on different nodes, or missing jobs: {told}"
             )
     return inst
+
+
+def beginning(jobs: pd.DataFrame, taken: pd.DataFrame) -> int | None:
+    """Return when the first job of a window arrived, in s since 1970 of the log's own clock."""
+    start = jobs.attrs["start"]
+    if start is None:
+        return None
+    return int(start.tz_localize(None).timestamp() + taken["submit_seconds"].iloc[0])
+
+
+def _tell_of_standstill(record: Record, begin: int | None) -> None:
+    """State when no job ran although jobs waited, with their waiting time."""
+    found = record.standstill()
+    if found is None:
+        return
+    number = len(found.periods)
+    first, last = (_period(begin, *found.periods[k]) for k in (0, -1))
+    length = sum(b - a for a, b in found.periods) / HOUR
+    when = f"from {first}"
+    if number > 1:
+        when = (
+            f"in {number} periods ({length:.3g} h in all, the first {when}, the last from {last})"
+        )
+    some = f"at most {found.running} job{'s' * (found.running > 1)}"
+    these, them = ("this period", "it") if number == 1 else ("these periods", "them")
+    messages.remark(
+        f"{some if found.running else 'no job'} ran {when} although up to {found.waiting} "
+        f"job{'s' * (found.waiting > 1)} waited that {DOWN}; policies and the optimum run jobs "
+        f"then. {found.inside / HOUR:.3g} h {_of_mean(record)} lie in {these}, and "
+        f"{found.whole / HOUR:.3g} h are those of the jobs that waited in {them}. Waits of other "
+        f"jobs before {them}, if they would not have ended in time, and after {them}, in the queue "
+        "that was left, may have the same cause"
+    )
+
+
+def _tell_of_beginning(record: Record, begin: int | None) -> None:
+    """State how long jobs waited, it seems, for others that ended before the log begins."""
+    waited, number = record.before_first_end()
+    later, _, _ = record.free_while_waiting(record.first_end)
+    if waited > MATTERS * record.mean and later <= MOSTLY:  # else jobs waited so at any time
+        messages.remark(
+            f"{BUSY}: {number} job{'s' * (number > 1)} submitted before its first job ended "
+            f"({_period(begin, record.first_end)}) waited although the jobs of the log left room, "
+            "probably for earlier ones, which policies and the optimum do not have; "
+            f"{waited / HOUR:.3g} h {_of_mean(record)} are theirs"
+        )
+
+
+def _of_mean(record: Record) -> str:
+    return f"of the recorded {record.mean / HOUR:.3g} h mean waiting time"
+
+
+def _period(begin: int | None, *ends: int) -> str:
+    """Write times, as dates or else in hours since the first submission.
+
+    >>> _period(1763453700, 1200, 30000), _period(None, 5400, 9000)
+    ('Tue 2025-11-18 08:35 to 16:35', 'hour 1.5 to 2.5')
+    """
+    if begin is None:
+        return "hour " + " to ".join(f"{end / HOUR:.4g}" for end in ends)
+    dates = [datetime.fromtimestamp(begin + end, UTC) for end in ends]
+    same = len({date.date() for date in dates}) == 1
+    texts = [f"{x:{'%H:%M' if k and same else '%a %Y-%m-%d %H:%M'}}" for k, x in enumerate(dates)]
+    return " to ".join(texts)
 
 
 def recorded(
