@@ -76,6 +76,7 @@ POOLED = "jobs are not placed on nodes: "
 FIRST = (
     f"{REAL} is left out",
     "has no column partition",
+    "not distinguished",
     "which is not added",
     "begins with an empty cluster",
     UNFIT,
@@ -997,9 +998,7 @@ def _on_nodes(
             opened += [inst] * (not are_pools(altered(inst, packed=False)))
     except InputError as error:
         said = str(error).removeprefix(f"{path}: ")
-        why = POOLED + said.replace(
-            "; expected larger ones, or --skip-unfit, which", "; --skip-unfit"
-        )
+        why = POOLED + re.sub("; expected .*, or --skip-unfit, which", "; --skip-unfit", said)
         opened = []
     del remarks[seen:]
     return opened, why * (parts[0].packed is None)

@@ -33,7 +33,7 @@ from optsched.families.rigid.instance import (
 )
 from optsched.families.rigid.sources.gpu_types import with_types
 from optsched.families.rigid.sources.idle import CYCLE, MATTERS, Record
-from optsched.families.rigid.sources.partitions import Share, shares
+from optsched.families.rigid.sources.partitions import Share, shares, split
 from optsched.numbers.arrays import Flags, Floats, Ints
 from optsched.problem import InputError, Window, option_name
 from optsched.process import messages
@@ -108,10 +108,33 @@ def window_of(tables: Tables, window: Window) -> pd.DataFrame:
     left.attrs["begin"] = taken.index[0]
     left.attrs["unfit"] = (
         f"left out, since they never fit on the machines: {len(taken) - len(left)} of {len(taken)} "
-        f"jobs, the first is {_names(taken)[k]} ({platform.requested(jobs[k])}); your cluster ran "
+        f"jobs, the first is {_names(taken)[k]} ({platform.requested(jobs[k])})"
+        f"{_cause(platform, jobs[k], k, taken, listed)}; your cluster ran "
         "them, policies and the optimum do not: part of the difference may be due to them"
     )
     return left
+
+
+def _cause(
+    platform: Platform, job: Submission, k: int, taken: pd.DataFrame, listed: pd.DataFrame
+) -> str:
+    """Return why job ``k`` never fits, if names in the list of machines may be wrong; else ""."""
+    label = str(taken["partition"].iloc[k])
+    units = [platform.unit_of(r)[0] for r, d in enumerate(job.need) if d > platform.total[r] == 0]
+    kinds = dict.fromkeys(unit.partition(" of ")[0] for unit in units)
+    parted = any(listed["partition"])
+    of = f" of partition {label}" if label and parted else ""
+    found = [f"no node{of} has {', '.join(kinds)}"] if kinds else []
+    unused = _without_jobs(taken, listed) if parted else ""
+    found += [f"{unused} (is the name right?)"] if unused else []
+    return f": {', and '.join(found)}" if found else ""
+
+
+def _without_jobs(taken: pd.DataFrame, listed: pd.DataFrame) -> str:
+    """Return which partitions of the list no job of the log is in; "": there are none."""
+    there, used = (set().union(*map(split, table["partition"])) for table in (listed, taken))
+    lost = sorted(there - used) if all(taken["partition"]) else []  # else a job may use any node
+    return f"no job of the log is in partition {' or '.join(lost[:MANY])}" if lost else ""
 
 
 def _model(
@@ -200,7 +223,11 @@ def open_trace(source: Path, window: Window) -> RigidInstance:
     else:
         machines = _machines(listed, limits)
         if len(parts) > 1:
-            messages.remark("a job runs on nodes of its partition only: " + _told(listed))
+            unused = _without_jobs(taken, listed)
+            messages.remark(
+                "a job runs on nodes of its partition only: "
+                + "; ".join(filter(None, [_told(listed), unused]))
+            )
         gpus = int((listed["gpu"] * listed["count"]).sum())
         if gpus and not (tables.jobs["gpu"] > 0).any():
             messages.remark(
@@ -227,11 +254,14 @@ def open_trace(source: Path, window: Window) -> RigidInstance:
         resources=resources, units=units, machines=machines, packed=bool(window.packed)
     )
     if lost := [i for i, job in enumerate(jobs) if not platform.fits(job)]:
+        k = lost[0]
+        cause = "" if listed is None else _cause(platform, jobs[k], k, taken, listed)
         raise InputError(
             f"{source}: {len(lost)} of {len(jobs)} jobs never fit{'s' * (len(lost) == 1)} on the "
-            f"{'nodes' if window.packed else 'machines'}, the first is {names[lost[0]]} "
-            f"({platform.requested(jobs[lost[0]])}); expected larger ones, or --skip-unfit, which "
-            "leaves such jobs out"
+            f"{'nodes' if window.packed else 'machines'}, the first is {names[k]} "
+            f"({platform.requested(jobs[k])}){cause}; expected "
+            f"{'nodes for them' if cause else 'larger ones'}, or --skip-unfit, which leaves such "
+            "jobs out"
         )
     why = tables.jobs.attrs.get("why")
     inst = RigidInstance(
