@@ -767,7 +767,7 @@ def whatif(
         A log, an instance file of family `rigid`, or an instance.
     add, remove : str or sequence of str
         Machines, such as ``"10xgpu"``: nodes of a type of the list of machines, or units of a
-        resource, of which the list gives whole nodes, rounded up.
+        resource, of which the list gives whole nodes, rounded up; or a node by its name.
     scale_load : float, optional
         Times since the first submission are divided by it.
     without : str or sequence of str
@@ -816,7 +816,7 @@ def whatif(
     window = Window(**given, skip_unfit=skip_unfit or None)
     opened, listed = _opened(source, window, windows)
     changes.must_be_found([one.inst for one in opened])
-    changes = changes.on(opened[0].inst)
+    changes = changes.on(opened[0].inst, opened[0].nodes)
     warned = changes.caps(opened[0].inst) + _scaled(changes)
     pairs = [
         changes.apply(one.inst, skip_unfit=skip_unfit, names=one.names, placed=one.placed)
@@ -937,6 +937,7 @@ class _Opened:
     clock: int | None = None  # second of the day of second 0
     placed: RigidInstance | None = None  # the same jobs on nodes, if they are pooled
     names: tuple[str, ...] = ()  # of jobs, with their submission
+    nodes: Mapping[str, str] = field(default_factory=dict)  # their types, by their names
     submitted: Submitted | None = None
 
 
@@ -953,6 +954,7 @@ def _opened(
         if windows is not None:
             raise InputError(f"{source}: is one instance, expected a log for windows")
         return [_Opened(inst)], [f"drawn: {', '.join(inst.drawn)}"] if inst.drawn else []
+    from optsched.families.rigid.sources.traces import types_of_nodes
     from optsched.traces import read_jobs, reading
 
     found: list[_Opened] = []
@@ -969,6 +971,7 @@ def _opened(
             # a pool would bring back the jobs that fit on no node
             packed = bool(on_nodes and window.skip_unfit)
             packed = packed or any(sum(job.need) > 1 for one in on_nodes for job in one.jobs)
+        nodes = {} if window.machines is None else types_of_nodes(Path(window.machines))
         for k, part in enumerate(parts):
             seen, one = len(remarks), replace(part, packed=packed)
             inst = cast(RigidInstance, open_input(path, "rigid", one))
@@ -976,7 +979,7 @@ def _opened(
             real, starts = _recorded(path, one, inst, remarks)
             clock, names, submitted = _submissions(jobs, one, inst)
             placed = on_nodes[k] if on_nodes and not inst.packed else None
-            found.append(_Opened(inst, real, starts, clock, placed, names, submitted))
+            found.append(_Opened(inst, real, starts, clock, placed, names, nodes, submitted))
             for line in remarks[seen:]:
                 places.setdefault(line, set()).add(k)
     return found, [_of_windows(line, among, windows or 1) for line, among in places.items()]

@@ -578,6 +578,54 @@ def test_what_was_recorded_is_a_row_of_a_campaign(tmp_path):
     assert not any(REAL in x for x in remarks)
 
 
+SINFO = """NODELIST|CPUS|MEMORY|GRES|PARTITION
+c[1-2]|4|8192|(null)|gpu
+c3|4|16384|(null)|gpu
+g1|8|65536|gpu:8|gpu
+g1|8|65536|gpu:8|late
+g2|8|65536|gpu:8|gpu
+"""
+OWN_NODES = """name,gpu,cpu,memory_gb
+c1,0,4,8
+c2,0,4,8
+c3,0,4,16
+g1,8,8,65
+g2,8,8,64
+"""
+
+
+@pytest.mark.parametrize("nodes", [SINFO, OWN_NODES])
+def test_nodes_have_the_names_of_the_list(tmp_path, nodes):
+    """Those of equal capacity in the same partitions are equal; g1 and g2 are not."""
+    log, path = slurm(tmp_path, last=f"{DAY}00:30:00|02:30:00")
+    path.write_text(nodes)
+    gone = studied(log, path, remove=["g2", "1xc3"])
+    names = [m.name for m in gone.sides[0].instances[0].machines]
+    thin, c3, g1, g2 = ("4 cores of gpu, 8 GB", "4 cores of gpu, 16 GB",
+        "8 x GPU, 8 cores of gpu,late", "8 x GPU, 8 cores of gpu") if nodes is SINFO else (
+        "c1", "c3", "g1", "g2")  # fmt: skip
+    assert names == [thin, c3, g1, g2]
+    assert [(m.name, m.count) for m in gone.sides[0].instances[1].machines] == [(thin, 2), (g1, 1)]
+    assert gone.changes == (
+        f"1 node of type {g2} (g2) removed", f"1 node of type {c3} (c3) removed"
+    )  # fmt: skip
+    two = studied(log, path, remove=["c2", "c1"], add="2xg1")
+    counts = {m.name: m.count for m in two.sides[0].instances[1].machines}
+    assert counts == {c3: 1, g1: 3, g2: 1}
+    assert two.changes == (
+        f"2 nodes of type {g1} added", f"2 nodes of type {thin} (c2, c1) removed"
+    )  # fmt: skip
+    for remove, said in (
+        ("2xc2", "--remove 2xc2: is one node, expected --remove 1xc2"),
+        (["c2", "c2"], "--remove c2: is named twice, expected once"),
+        ("c9", "--remove c9: expected a number from 1 and a type, such as 10xgpu, or the name of a "
+            "node, such as c1"),
+        ("1xc9", "or the name of a node, such as c1"),
+    ):  # fmt: skip
+        with pytest.raises(InputError, match=re.escape(said)):
+            studied(log, path, remove=remove)
+
+
 def test_units_of_a_resource_are_whole_nodes_that_have_it(tmp_path):
     nodes = NODES.replace("fat,1,0", "fat,1,4")
     log, listed = write(tmp_path, [[*row, 1] for row in jobs()], nodes)

@@ -40,6 +40,7 @@ from optsched.process import messages
 from optsched.traces.formats.inventories import SINFO
 from optsched.traces.formats.slurm import COMPLETE, FEW, FORMAT
 from optsched.traces.hostlists import hosts_in
+from optsched.traces.machines import read_machines
 from optsched.traces.tables import Tables, read_tables
 from optsched.traces.windows import take_window
 
@@ -412,7 +413,7 @@ def _lacking(tables: Tables, taken: pd.DataFrame) -> str:
     listed = () if tables.machines is None else tables.machines.attrs.get("hosts", ())
     named = dict.fromkeys(host for text in taken["hosts"] for host in hosts_in(text))
     lost = sorted(host for host in named if host not in listed)
-    if not listed or not lost:
+    if not lost or len(lost) == len(named):  # else these are names of other things
         return ""
     more = f" and {len(lost) - MANY} more" if len(lost) > MANY else ""
     return f": the list lacks {', '.join(lost[:MANY])}{more}; {SINFO} lists all nodes"
@@ -609,12 +610,10 @@ def _machines(listed: pd.DataFrame, limits: Sequence[Limit]) -> tuple[Machine, .
                 f"jobs request {kind}, and the list of machines does not state how much of it they "
                 "have, expected a list that does"
             )
-    twice = listed["name"].duplicated(keep=False).tolist()
+    names = _type_names(listed)
     return tuple(
         Machine(
-            name=f"{row['name']} of {row['partition']}"
-            if twice[h] and row["partition"]
-            else str(row["name"]),
+            name=names[h],
             count=int(row["count"]),
             capacity=tuple(
                 int(float(row[limit.kind]) * limit.per) if h in limit.rows else 0
@@ -623,6 +622,23 @@ def _machines(listed: pd.DataFrame, limits: Sequence[Limit]) -> tuple[Machine, .
         )
         for h, row in enumerate(listed.to_dict("records"))
     )
+
+
+def _type_names(listed: pd.DataFrame) -> list[str]:
+    """Return the name of every row of machines, with partition or memory if others have it, too."""
+    names = listed["name"].astype(str)
+    parts = [f" of {part}" if part else "" for part in listed["partition"]]
+    for more in (parts, [f", {gb:g} GB" if gb > 0 else "" for gb in listed["memory_gb"]]):
+        alike = names.duplicated(keep=False)
+        names = names.where(~alike, names + more)
+    return names.tolist()
+
+
+def types_of_nodes(machines: Path) -> dict[str, str]:
+    """Return the type of every node that a list of machines names."""
+    listed = read_machines(machines)
+    names = _type_names(listed)
+    return {node: names[row] for node, row in listed.attrs.get("hosts", {}).items()}
 
 
 def _partitions(tables: Tables, labels: Sequence[str]) -> Sequence[str]:
