@@ -263,10 +263,16 @@ class Stated(Frozen):
     command: str | None = Field(default=None, description="that compared, if one did")
 
 
-STATED = tuple(Stated.model_fields)
+STATED = {  # words of a file, as it calls them and as readers do
+    "source": "the name of the log",
+    "changes": "the names of the changes",
+    "listed": "the remarks",
+    "used": "which jobs of the log are used",
+    "command": "the command",
+}
 NOT_CHECKED = (
-    f"not checked: {', '.join(STATED)} of the file, that policies and your cluster decided so, and "
-    "what policies knew"
+    f"The file alone states {', '.join(STATED.values())}, that policies and your cluster decided "
+    "so, and which run times policies knew: this cannot be checked"
 )
 
 
@@ -658,14 +664,16 @@ def recheck_content(content: Mapping[str, Any], path: Path) -> list[Recheck]:
         pair = [cast(RigidInstance, instance_of(window[side], path)) for side in SIDES]
         starts = window.get("starts", [])
         wrong = _not_the_same(pair[0], pair[1], window.get("same")) or _no_starts(pair[0], starts)
-        for side in SIDES:
+        changed = window["before"] != window["after"]
+        for side in SIDES if changed else SIDES[:1]:
+            when = f"{at}mean waiting time in s{f' {side} the change' * changed}"
             checks = recheck_result({**window[side]}, path)
-            named = [{"what": f"{at}{side} the change, {c.what}"} for c in checks]
+            named = [{"what": f"{when}, {c.what}"} for c in checks]
             found += [c.model_copy(update=u) for c, u in zip(checks, named, strict=True)]
         if wrong:
             found[-1] = found[-1].model_copy(update={"complaints": (wrong,)})
-    names = [*STATED, *["recorded starts"] * any(w.get("starts") for w in content["windows"])]
-    stated = (*found[0].unchecked, *(f"{name} of the file" for name in names))
+    starts = any(w.get("starts") for w in content["windows"])
+    stated = (*found[0].unchecked, *STATED.values(), *["the recorded starts"] * starts)
     return [found[0].model_copy(update={"unchecked": stated}), *found[1:]]
 
 

@@ -61,11 +61,12 @@ class Changes:
         for verb, texts in (("add", add), ("remove", remove)):
             for text in texts:
                 found = re.fullmatch(r"\s*(\d{1,9})\s*x\s*(.*\S)\s*", text)
-                if not text.strip() or (found is not None and int(found[1]) == 0):
+                if found is not None and int(found[1]):
+                    machines.append((verb, int(found[1]), found[2]))
+                elif found is None and verb == "remove" and text.strip():
+                    machines.append((verb, 0, text.strip()))
+                else:
                     raise InputError(f"{_typed(verb, text)}: {MALFORMED}")
-                machines.append(
-                    (verb, *((int(found[1]), found[2]) if found else (0, text.strip())))
-                )
         labels = [tuple(text.split("=", 1)) for text in without]
         for text, parts in zip(without, labels, strict=True):
             if len(parts) != 2 or parts[0] not in ("user", "partition"):

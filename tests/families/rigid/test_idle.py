@@ -224,10 +224,10 @@ def test_a_log_that_begins_on_a_busy_cluster_is_stated(tmp_path):
     (tmp_path / "nodes.csv").write_text("name,count,gpu,cpu,memory_gb\nn,20,0,1,64\n")
     told = (
         f"{BUSY}: 1 job submitted before its first job ended (Wed 2026-11-18 06:00) waited "
-        "although the jobs of the log left room, probably for earlier ones, which policies and the "
-        "optimum do not have; 0.238 h of the recorded 0.238 h mean waiting time are theirs"
+        "although the jobs of the log left space, probably for earlier ones, which policies and "
+        "the optimum do not have; 0.238 h of the recorded 0.238 h mean waiting time are theirs"
     )
-    # a job of 12 cores has no room next to 12, so job 4 may wait behind it although 8 are free
+    # a job of 12 cores has no space next to 12, so job 4 may wait behind it although 8 are free
     for cores, start, stated in ((4, 2, True), (12, 6, False)):
         log = [HEAD, rows.format(cores=cores, start=start), *later]
         (tmp_path / "log.txt").write_text("\n".join(log))

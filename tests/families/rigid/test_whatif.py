@@ -276,7 +276,10 @@ def test_windows_the_command_and_the_page(tmp_path, monkeypatch):
     assert " ".join(["optsched", *words]) in page
     for told in (page, CliRunner().invoke(app, ["show", "w.json"]).stdout):
         told = " ".join(told.split())
-        assert "not checked: source, changes, listed, used, command of the file, that" in told
+        assert (
+            "The file alone states the name of the log, the names of the changes, the remarks, "
+            in told
+        )
         assert "that policies and your cluster decided so, and what policies knew" in told
     said = json.loads(CliRunner().invoke(app, [*words[:-2], "--json"]).stdout)
     assert said["listed"] == [*found.listed]
@@ -380,11 +383,11 @@ def test_a_file_is_verified_and_one_that_lies_is_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     done = CliRunner().invoke(app, ["verify", "w.json"])
     assert done.exit_code == 0, done.output
-    assert "source of the file, changes of the file, listed of the file" in done.output
+    assert "the name of the log, the names of the changes, the remarks, which jobs" in done.output
     rows = [
         f"{side} the change, run of {name}" for side in ("before", "after") for name in POLICIES
     ]
-    assert all(f"{row}: accepted: value" in done.output for row in rows)
+    assert all(f"mean waiting time in s {x}: accepted: value" in done.output for x in rows)
     assert f"before the change, schedule '{REAL}': accepted" in done.output
     shown = CliRunner().invoke(app, ["show", "w.json"]).output
     assert found.answer[0] in shown
@@ -932,8 +935,13 @@ def test_the_present_is_studied_without_a_change(tmp_path, monkeypatch):
         "policy", "run times known", "mean wait", "above optimum", "slowdown"
     }  # fmt: skip
     assert _bars(found).bars[0].name == REAL
+    verified = CliRunner().invoke(app, ["verify", "w.json"]).output
+    assert "w.json: mean waiting time in s, run of easy: accepted: value " in verified
+    assert "the change," not in verified
+    assert "all 4 values and bounds verified" in verified  # each once
     page = optsched.report("w.json", "w.html").read_text()
     assert used in page
+    assert "in a single week depend on such details" in page
     assert "mean waiting time, h, " in page
     assert "Checked again for this page: 4 schedules and 1 certificate of lower bounds" in page
     assert "<h1>Waiting times on the present machines</h1>" in page

@@ -1,4 +1,4 @@
-"""What the recorded schedule of a log shows: down times of the cluster, and jobs that are missing.
+"""Down times of a cluster, and jobs that are missing in its log, in a recorded schedule.
 
 Nodes count as one pool, or as one per partition.
 """
@@ -22,7 +22,7 @@ MATTERS = 0.01  # of the mean waiting time
 
 @dataclass(frozen=True)
 class Standstill:
-    """Periods in which nothing, or almost nothing, ran although jobs waited that had room."""
+    """Periods in which nothing, or almost nothing, ran although jobs waited that fitted."""
 
     periods: tuple[tuple[int, int], ...]  # from second, until second
     running: int  # most jobs that ran at once in them
@@ -43,7 +43,7 @@ class Record:
         self.share: Floats = weight / weight.sum()  # of means
         ends = self.start + [job.run for job in inst.jobs]
         self.last = int(self.arrival.max())  # from then on, jobs of the log may be missing
-        self.first_end = int(ends.min())  # until then, too: those that ended before
+        self.first_end = int(ends.min())  # until then also: those that ended before
         moments = np.concatenate([[0], self.start, ends])
         self.times, which = np.unique(moments, return_inverse=True)
         taken = np.column_stack([self.need, np.ones(len(ends), np.int64)])
@@ -76,7 +76,7 @@ class Record:
         return idle / max(1, whole), whole / 3600, len(waited)
 
     def _wait(self, i: int, until: int | None = None) -> tuple[slice, Ints, Flags]:
-        """Return the times while a job waited, how long each was, and whether it had room.
+        """Return the times while a job waited, how long each was, and whether it fitted then.
 
         Parameters
         ----------
@@ -92,13 +92,13 @@ class Record:
         return slice(first, last), spans, np.all(room, axis=1)
 
     def before_first_end(self) -> tuple[float, int]:
-        """Return how long jobs waited that had room before the first one ended, and their number.
+        """Return how long jobs waited that fitted before the first one ended, and their number.
 
         That is in s of the mean waiting time. A log of what ran in a period lacks the jobs that
-        ended before it, for which these may have waited. Room counts only while every earlier job
-        that needs the same resources had it, too.
+        ended before it, for which these may have waited. It counts only while every earlier job
+        that needs the same resources fitted as well.
         """
-        taken = np.zeros(self.free.shape, np.bool_)  # by an earlier job without room
+        taken = np.zeros(self.free.shape, np.bool_)  # by an earlier job without space
         had = list[int]()
         early = (self.arrival < self.first_end) & (self.start > self.arrival)
         for i in sorted(np.flatnonzero(early).tolist(), key=self.arrival.__getitem__):
@@ -110,7 +110,7 @@ class Record:
         return float(self.share[had] @ (self.start - self.arrival)[had]), len(had)
 
     def standstill(self) -> Standstill | None:
-        """Return when nothing ran, or else almost nothing, although jobs waited that all had room.
+        """Return when nothing ran, or else almost nothing, although jobs waited that all fitted.
 
         Each period lasts at least `LASTS`. None: this matters little for the mean waiting time.
         """

@@ -343,7 +343,7 @@ def _tell_of_beginning(record: Record, begin: int | None) -> None:
     if waited > MATTERS * record.mean and later <= MOSTLY:  # else jobs waited so at any time
         messages.remark(
             f"{BUSY}: {number} job{'s' * (number > 1)} submitted before its first job ended "
-            f"({_period(begin, record.first_end)}) waited although the jobs of the log left room, "
+            f"({_period(begin, record.first_end)}) waited although the jobs of the log left space, "
             "probably for earlier ones, which policies and the optimum do not have; "
             f"{waited / HOUR:.3g} h {_of_mean(record)} are theirs"
         )
@@ -625,7 +625,7 @@ def _machines(listed: pd.DataFrame, limits: Sequence[Limit]) -> tuple[Machine, .
 
 
 def _type_names(listed: pd.DataFrame) -> list[str]:
-    """Return the name of every row of machines, with partition or memory if others have it, too."""
+    """Return the name of every row of machines, with partition or memory if others have it."""
     names = listed["name"].astype(str)
     parts = [f" of {part}" if part else "" for part in listed["partition"]]
     for more in (parts, [f", {gb:g} GB" if gb > 0 else "" for gb in listed["memory_gb"]]):
