@@ -25,7 +25,15 @@ from optsched.core.intervals import FEWEST, UNSURE, student, warning
 from optsched.core.ratios import rate
 from optsched.families.rigid.certificate.check import RigidCertificate
 from optsched.families.rigid.changes import NODE, Changed, Changes, altered, units_of
-from optsched.families.rigid.facts import EMPTY, are_pools, columns, resource_model, saved
+from optsched.families.rigid.facts import (
+    BUSY,
+    DOWN,
+    EMPTY,
+    are_pools,
+    columns,
+    resource_model,
+    saved,
+)
 from optsched.families.rigid.instance import RigidInstance, RigidSchedule
 from optsched.families.rigid.policies.orders import SINCE_FIRST
 from optsched.families.rigid.verify import verify
@@ -68,9 +76,12 @@ POOLED = "jobs are not placed on nodes: "
 FIRST = (
     f"{REAL} is left out",
     "has no column partition",
+    "not distinguished",
     "which is not added",
     "begins with an empty cluster",
     UNFIT,
+    DOWN,
+    BUSY,
 )
 BEGIN = "The numbers of f1 to f4 depend on where the log or window begins."
 UNCHECKED = " if what it did is possible on these nodes, which is not checked"
@@ -252,10 +263,16 @@ class Stated(Frozen):
     command: str | None = Field(default=None, description="that compared, if one did")
 
 
-STATED = tuple(Stated.model_fields)
+STATED = {  # words of a file, as it calls them and as readers do
+    "source": "the name of the log",
+    "changes": "the names of the changes",
+    "listed": "the remarks",
+    "used": "which jobs of the log are used",
+    "command": "the command",
+}
 NOT_CHECKED = (
-    f"not checked: {', '.join(STATED)} of the file, that policies and your cluster decided so, and "
-    "what policies knew"
+    f"The file alone states {', '.join(STATED.values())}, that policies and your cluster decided "
+    "so, and which run times policies knew: this cannot be checked"
 )
 
 
@@ -395,7 +412,7 @@ class WhatIf(Stated):
             if abs(saved) <= SAME * real.before[0]:
                 did = "saved nothing of"
             who = f", {best} simulated on this log, in hindsight," if len(usable) > 1 else ""
-            there = f"{hours(real.before)} mean waiting time"
+            there = f"{hours(real.before)} mean waiting time{self._up}"
             lines.append(f"{first.name}{who} would have {did} {there}.")
         moving = [r for r in usable if r.after is not None]
         if moving and self.changes:
@@ -416,6 +433,11 @@ class WhatIf(Stated):
                     f"{hours(last.after)}, under {first.name} {hours(first.after)}."
                 )
         return [*lines, *self.anomalies]
+
+    @property
+    def _up(self) -> str:
+        """What a comparison with the recorded schedule assumes."""
+        return ", had the machines been up all the time" * any(DOWN in x for x in self.listed)
 
     @property
     def anomalies(self) -> list[str]:
@@ -473,7 +495,7 @@ class WhatIf(Stated):
             inside = f"{verb} by {by}{doubt}"
             lines.append(f"95 % interval of that change over {len(self.before)} windows: {inside}.")
         if self.alike and real is not None:
-            over = f"{hours(real.above)} more than the least possible"
+            over = f"{hours(real.above)} more than the least possible{self._up}"
             if real.before[0] < best.before[1] and any(one.starts for one in self.sides):
                 over += UNCHECKED
             lines.append(f"Your cluster made jobs wait {hours(real.before)} on average, {over}.")
@@ -642,14 +664,16 @@ def recheck_content(content: Mapping[str, Any], path: Path) -> list[Recheck]:
         pair = [cast(RigidInstance, instance_of(window[side], path)) for side in SIDES]
         starts = window.get("starts", [])
         wrong = _not_the_same(pair[0], pair[1], window.get("same")) or _no_starts(pair[0], starts)
-        for side in SIDES:
+        changed = window["before"] != window["after"]
+        for side in SIDES if changed else SIDES[:1]:
+            when = f"{at}mean waiting time in s{f' {side} the change' * changed}"
             checks = recheck_result({**window[side]}, path)
-            named = [{"what": f"{at}{side} the change, {c.what}"} for c in checks]
+            named = [{"what": f"{when}, {c.what}"} for c in checks]
             found += [c.model_copy(update=u) for c, u in zip(checks, named, strict=True)]
         if wrong:
             found[-1] = found[-1].model_copy(update={"complaints": (wrong,)})
-    names = [*STATED, *["recorded starts"] * any(w.get("starts") for w in content["windows"])]
-    stated = (*found[0].unchecked, *(f"{name} of the file" for name in names))
+    starts = any(w.get("starts") for w in content["windows"])
+    stated = (*found[0].unchecked, *STATED.values(), *["the recorded starts"] * starts)
     return [found[0].model_copy(update={"unchecked": stated}), *found[1:]]
 
 
@@ -751,7 +775,7 @@ def whatif(
         A log, an instance file of family `rigid`, or an instance.
     add, remove : str or sequence of str
         Machines, such as ``"10xgpu"``: nodes of a type of the list of machines, or units of a
-        resource, of which the list gives whole nodes, rounded up.
+        resource, of which the list gives whole nodes, rounded up; or a node by its name.
     scale_load : float, optional
         Times since the first submission are divided by it.
     without : str or sequence of str
@@ -800,7 +824,7 @@ def whatif(
     window = Window(**given, skip_unfit=skip_unfit or None)
     opened, listed = _opened(source, window, windows)
     changes.must_be_found([one.inst for one in opened])
-    changes = changes.on(opened[0].inst)
+    changes = changes.on(opened[0].inst, opened[0].nodes)
     warned = changes.caps(opened[0].inst) + _scaled(changes)
     pairs = [
         changes.apply(one.inst, skip_unfit=skip_unfit, names=one.names, placed=one.placed)
@@ -921,6 +945,7 @@ class _Opened:
     clock: int | None = None  # second of the day of second 0
     placed: RigidInstance | None = None  # the same jobs on nodes, if they are pooled
     names: tuple[str, ...] = ()  # of jobs, with their submission
+    nodes: Mapping[str, str] = field(default_factory=dict)  # their types, by their names
     submitted: Submitted | None = None
 
 
@@ -937,6 +962,7 @@ def _opened(
         if windows is not None:
             raise InputError(f"{source}: is one instance, expected a log for windows")
         return [_Opened(inst)], [f"drawn: {', '.join(inst.drawn)}"] if inst.drawn else []
+    from optsched.families.rigid.sources.traces import types_of_nodes
     from optsched.traces import read_jobs, reading
 
     found: list[_Opened] = []
@@ -953,6 +979,7 @@ def _opened(
             # a pool would bring back the jobs that fit on no node
             packed = bool(on_nodes and window.skip_unfit)
             packed = packed or any(sum(job.need) > 1 for one in on_nodes for job in one.jobs)
+        nodes = {} if window.machines is None else types_of_nodes(Path(window.machines))
         for k, part in enumerate(parts):
             seen, one = len(remarks), replace(part, packed=packed)
             inst = cast(RigidInstance, open_input(path, "rigid", one))
@@ -960,7 +987,7 @@ def _opened(
             real, starts = _recorded(path, one, inst, remarks)
             clock, names, submitted = _submissions(jobs, one, inst)
             placed = on_nodes[k] if on_nodes and not inst.packed else None
-            found.append(_Opened(inst, real, starts, clock, placed, names, submitted))
+            found.append(_Opened(inst, real, starts, clock, placed, names, nodes, submitted))
             for line in remarks[seen:]:
                 places.setdefault(line, set()).add(k)
     return found, [_of_windows(line, among, windows or 1) for line, among in places.items()]
@@ -982,9 +1009,7 @@ def _on_nodes(
             opened += [inst] * (not are_pools(altered(inst, packed=False)))
     except InputError as error:
         said = str(error).removeprefix(f"{path}: ")
-        why = POOLED + said.replace(
-            "; expected larger ones, or --skip-unfit, which", "; --skip-unfit"
-        )
+        why = POOLED + re.sub("; expected .*, or --skip-unfit, which", "; --skip-unfit", said)
         opened = []
     del remarks[seen:]
     return opened, why * (parts[0].packed is None)
@@ -1014,12 +1039,12 @@ def _submissions(
     jobs: Any, window: Window, inst: RigidInstance
 ) -> tuple[int | None, tuple[str, ...], Submitted]:
     """Return the second of the day of second 0, names of jobs, and which of the log they are."""
-    from optsched.families.rigid.sources.traces import window_of
+    from optsched.families.rigid.sources.traces import beginning, window_of
     from optsched.traces import read_machines
     from optsched.traces.tables import Tables
     from optsched.traces.windows import take_window
 
-    n, start = len(inst.jobs), jobs.attrs["start"]
+    n = len(inst.jobs)
     taken = take_window(jobs, n, window.start or "0", window.min_tasks or 1)
     unfit = 0
     if window.skip_unfit:
@@ -1028,10 +1053,9 @@ def _submissions(
         unfit = len(window_of(Tables(jobs, listed), replace(window, skip_unfit=False))) - n
     times, clock = [job.arrival for job in inst.jobs], None
     dates, when = [f"in second {t}" for t in times], tuple[str, ...]()
-    if start is not None:
-        begin = start.tz_localize(None).timestamp() + taken["submit_seconds"].iloc[0]
-        clock = int(begin) % (24 * HOUR)
-        dates = [f"{datetime.fromtimestamp(int(begin) + t, UTC):%Y-%m-%d %H:%M:%S}" for t in times]
+    if (begin := beginning(jobs, taken)) is not None:
+        clock = begin % (24 * HOUR)
+        dates = [f"{datetime.fromtimestamp(begin + t, UTC):%Y-%m-%d %H:%M:%S}" for t in times]
         when = tuple(date[:-3] for date in dates)
     users = [f"by {job.user} " * bool(job.user) for job in inst.jobs]
     names = (

@@ -129,7 +129,7 @@ def compiling() -> str:
         return ""
     ready = sum(bool(made.overloads) for made in _made)
     most = len(_made) - ready + len(_names)
-    return f"compiling, once: {now[0]}, {len(_names) + 1} of at most {most} kernels"
+    return f"compiling, once: part {len(_names) + 1} of at most {most}"
 
 
 def unstored() -> str:

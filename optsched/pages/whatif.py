@@ -35,7 +35,8 @@ METHOD = (
     "a schedule reaches the upper end. So its change lies between lower end after minus upper end "
     "before, and upper end after minus lower end before; more machines never make it worse, fewer "
     "never better. Policies are simulated without search error, under the assumptions listed "
-    "above.",
+    "above. A job takes the first nodes with space, and added nodes come right after equal ones: "
+    "the numbers of a policy in a single week depend on such details.",
     "A shadow price belongs to a unit and an hour of the day: with one more unit during that hour "
     "of every day, the certified bound on the waiting time of all jobs together falls by that "
     "much, at the prices that prove the bound. So the optimum falls by at most the shadow price "
@@ -76,7 +77,7 @@ def page_of_whatif(path: Path, callback: Callable[[str], None]) -> Page:
         subtitle="What if: waiting times before and after" if found.changes else found.source,
         answer=found.answer,
         remarks=[
-            f"Checked again for this page: {_checked(found)}, from which all numbers are computed; "
+            f"Checked again for this page: {_checked(found)}, from which all numbers are computed. "
             f"{NOT_CHECKED}.",
             *found.remarks,
         ],

@@ -15,7 +15,8 @@ of your own list are those of classes:
     gpu_type     types of its GPUs as Slurm names them (gpu:a100:8), else their model or the name of
                  the type of machine, or ""
 
-``attrs["format"]`` names the format; ``attrs["hosts"]`` are the nodes of a list of Slurm.
+``attrs["format"]`` names the format; ``attrs["hosts"]`` are the nodes of a list that names each,
+with their rows.
 """
 
 from __future__ import annotations
@@ -106,14 +107,17 @@ def _read_machines(path: Path) -> pd.DataFrame:
     machines = _rows(path, table)
     if form is inventories.SLURM:
         machines = _by_node(machines)
-    hosts = tuple(machines["name"]) if form is inventories.SLURM else ()
+    own = form is OWN and "name" in names and not types and machines["name"].is_unique
+    hosts = machines["name"].tolist() if form is inventories.SLURM or own else []
     other = machines["model"].where(machines["model"] != "", machines["name"] if types else "")
     machines["gpu_type"] = machines["gpu_type"].where(machines["gpu_type"] != "", other)
     if form is not OWN:
         named = machines[["gpu", "cpu", "memory_gb", "model"]].itertuples(index=False)
         machines["name"] = [inventories.name(form, *machine) for machine in named]
-    finished = _finished(form.name, machines, ["name", *EQUAL] if types else EQUAL)
-    finished.attrs["hosts"] = hosts
+    equal = ["name", *EQUAL] if types else EQUAL
+    finished = _finished(form.name, machines, equal)
+    rows = machines.groupby(equal, sort=False, dropna=False).ngroup()
+    finished.attrs["hosts"] = dict(zip(hosts, rows.tolist(), strict=False))
     return finished
 
 

@@ -63,6 +63,21 @@ def test_nodes_of_slurm_count_once_with_all_their_partitions(write):
     assert machines["gpu_type"].tolist() == types
 
 
+def test_nodes_of_slurm_that_are_down_are_remarked(write, remarks):
+    rows = "".join(
+        f"n{k}|64|2048|(null)|{state}\n"
+        for k, state in enumerate(("idle", "down*", "mixed", "drained", "drng", "alloc", "maint"))
+    )
+    machines = read_machines(write(f"NODELIST|CPUS|MEMORY|GRES|STATE\n{rows}"))
+    assert machines["count"].tolist() == [7]
+    told = "nodes that are down, drained or in maintenance count like the others: n1, n3, n4, n6; "
+    assert told in remarks[0]
+    assert len(remarks) == 1
+    remarks.clear()
+    read_machines(write("NODELIST|CPUS|MEMORY|GRES|STATE\nn1|64|2048|(null)|idle\n"))
+    assert remarks == []
+
+
 def test_columns_of_an_own_list_may_be_types_of_gpus(write, remarks):
     head = "gpu,cpu,memory_gb,a100,rack,kind\n"
     machines = read_machines(write(f"{head}8,64,512,8,9,1\n0,64,512,0,9,x\n"))

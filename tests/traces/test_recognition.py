@@ -393,7 +393,8 @@ def test_resources_of_slurm_are_those_of_its_tres(write, remarks):
     assert remarks == []
     with pytest.raises(InputError, match=r"states no cores, .* as in sacct --allusers"):
         read_jobs(write("JobID|Submit|Elapsed\n1|2024-01-01T00:00:00|01:00:00\n"))
-    with pytest.raises(InputError, match=r"lacks column Elapsed, .* written by sacct --allusers"):
+    without = r"states no run times, expected a column Elapsed or .* as in sacct --allusers"
+    with pytest.raises(InputError, match=without):
         read_jobs(write("JobID|Submit|NCPUS\n1|2024-01-01T00:00:00|4\n"))
     row = "1|2024-01-01T00:00:00|01:00:00|4\n"
     assert read_jobs(write(f"JobID|Submit|Elapsed|ReqCPUS\n{row}"))["tasks"].tolist() == [4]
@@ -474,6 +475,44 @@ RAN = "{}|2024-01-01T00:00:00|2024-01-01T0{}:00:00|2024-01-01T0{}:00:00|01:00:00
 def test_what_is_wrong_with_a_table_of_sacct_is_named(write, text, told):
     with pytest.raises(InputError, match=told):
         read_jobs(write(text, "sacct.txt"))
+
+
+@pytest.mark.parametrize(
+    ("columns", "runs"),
+    [
+        (("Elapsed", "ElapsedRaw", "Start", "End"), [3600, 1800, 600]),
+        (("ElapsedRaw", "Start", "End"), [3601, 1801, 601]),
+        (("Start", "End"), [3602, 1802, 7802]),
+    ],
+)
+def test_run_times_of_slurm_are_those_of_the_first_column_that_states_them(
+    write, remarks, columns, runs
+):
+    """Job 3 still ran when the log was taken; job 4 waited; job 5 was cancelled in the queue."""
+    names = ["JobID", "Submit", "State", "NCPUS", "Start", "End", "Elapsed", "ElapsedRaw"]
+    day = "2024-01-01T"
+    rows = [
+        (1, "COMPLETED", f"{day}01:00:00", f"{day}02:00:02", "01:00:00", 3601),
+        (2, "FAILED", f"{day}03:00:00", f"{day}03:30:02", "00:30:00", 1801),
+        (3, "RUNNING", f"{day}01:20:00", "Unknown", "00:10:00", 601),
+        (4, "PENDING", "Unknown", "Unknown", "00:00:00", 0),
+        (5, "CANCELLED by 7", "None", f"{day}01:00:00", "", ""),
+    ]
+    kept = [*names[:4], *columns]
+    text = "|".join(kept) + "\n"
+    for name, state, *rest in rows:
+        cells = dict(zip(names, [name, f"{day}00:00:00", state, 4, *rest], strict=True))
+        text += "|".join(str(cells[x]) for x in kept) + "\n"
+    jobs = read_jobs(write(text))
+    assert jobs["name"].tolist() == ["1", "2", "3"]
+    assert jobs["run_seconds"].tolist() == runs  # of job 3, else until the last end
+    assert not any("not used" in line for line in remarks)
+    with pytest.raises(InputError, match="ElapsedRaw: is '1:00', expected a number of seconds"):
+        read_jobs(write(f"JobID|Submit|NCPUS|ElapsedRaw\n1|{day}00:00:00|4|1:00\n"))
+    early = "1|{0}00:00:00|4|{0}02:00:00|{0}0{1}:00:00\n"
+    text = "JobID|Submit|NCPUS|Start|End\n" + "".join(early.format(day, k) for k in (3, 1, 4))
+    with pytest.raises(InputError, match=r"line 3, End: is .*, expected at least the Start of the"):
+        read_jobs(write(text))
 
 
 def test_what_was_cancelled_in_the_queue_never_ran(write, remarks):

@@ -49,7 +49,11 @@ def whatif(
     ] = None,
     remove: Annotated[
         list[str] | None,
-        typer.Option(metavar="NxTYPE", help="Remove N nodes or units; may be repeated."),
+        typer.Option(
+            metavar="NxTYPE",
+            help="Remove N nodes or units, or a node by its name in the machine list (node07); may "
+            "be repeated.",
+        ),
     ] = None,
     scale_load: Annotated[
         float | None,

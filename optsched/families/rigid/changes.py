@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from types import MappingProxyType
 from typing import Any
 
 from optsched.families.rigid.facts import are_pools
@@ -17,6 +18,7 @@ from optsched.problem import InputError
 
 MANY = 5  # names that a message lists
 NODE = "node of type "  # before the name of a type
+MALFORMED = "expected a number from 1 and a type, such as 10xgpu"
 ALIASES = {"processor": "cpu", "processors": "cpu"}
 
 
@@ -35,7 +37,7 @@ class Changed:
 class Changes:
     """Differences after a change."""
 
-    machines: tuple[tuple[str, int, str], ...]  # (add or remove, number, type)
+    machines: tuple[tuple[str, int, str], ...]  # (add or remove, number, type); 0: a named node
     load: Fraction
     without: tuple[tuple[str, str], ...]  # (user or partition, its name)
     told: tuple[str, ...] = ()  # number and type of each of the machines, in words
@@ -48,7 +50,7 @@ class Changes:
         scale_load: float | None,
         without: Iterable[str],
     ) -> Changes:
-        """Read changes such as ``10xgpu``, 1.2 and ``partition=debug``.
+        """Read changes such as ``10xgpu`` or ``node07``, 1.2 and ``partition=debug``.
 
         Raises
         ------
@@ -59,11 +61,12 @@ class Changes:
         for verb, texts in (("add", add), ("remove", remove)):
             for text in texts:
                 found = re.fullmatch(r"\s*(\d{1,9})\s*x\s*(.*\S)\s*", text)
-                if found is None or int(found[1]) == 0:
-                    raise InputError(
-                        f"{_typed(verb, text)}: expected a number from 1 and a type, such as 10xgpu"
-                    )
-                machines.append((verb, int(found[1]), found[2]))
+                if found is not None and int(found[1]):
+                    machines.append((verb, int(found[1]), found[2]))
+                elif found is None and verb == "remove" and text.strip():
+                    machines.append((verb, 0, text.strip()))
+                else:
+                    raise InputError(f"{_typed(verb, text)}: {MALFORMED}")
         labels = [tuple(text.split("=", 1)) for text in without]
         for text, parts in zip(without, labels, strict=True):
             if len(parts) != 2 or parts[0] not in ("user", "partition"):
@@ -100,11 +103,12 @@ class Changes:
                 known = known if names else f"the log names no {label}"
                 raise InputError(f"{_typed('without', f'{label}={name}')}: no job has it, {known}")
 
-    def on(self, inst: RigidInstance) -> Changes:
+    def on(self, inst: RigidInstance, nodes: Mapping[str, str] = MappingProxyType({})) -> Changes:
         """Return the changes with names of types or resources that the machines have.
 
         Units of a resource that nodes of one type have become whole nodes, rounded up; so
-        ``10xgpu`` is 3 nodes of 4 GPUs. Additions and removals of a type are offset.
+        ``10xgpu`` is 3 nodes of 4 GPUs. Additions and removals of a type are offset. ``nodes`` are
+        types by the names of nodes.
 
         Raises
         ------
@@ -112,14 +116,23 @@ class Changes:
             A name is unknown or ambiguous, or nothing is changed.
         """
         more, asked = Counter[str](), dict[str, tuple[str, int]]()
+        gone: dict[str, list[str]] = {}  # by type, nodes that are named
         for verb, n, kind in self.machines:
-            number, name = _named(inst, verb, n, kind)
+            number, name = _node(verb, n, kind, nodes) or _named(inst, verb, n, kind, nodes)
             more[name] += number if verb == "add" else -number
-            asked[name] = kind, n if name not in asked else 0
+            asked[name] = name if kind in nodes else kind, n if name not in asked else 0
+            if kind in nodes and verb == "remove" and n <= 1:
+                if kind in gone.setdefault(name, []):
+                    raise InputError(f"--remove {kind}: is named twice, expected once")
+                gone[name].append(kind)
         left = [("add" if n > 0 else "remove", abs(n), name) for name, n in more.items() if n]
         if self.machines and not left and self.load == 1 and not self.without:
             raise InputError(f"{', '.join(self.words)}: changes nothing, expected a difference")
-        told = tuple(_told(inst, n, name, *asked[name]) for _, n, name in left)
+        told = tuple(
+            _told(inst, n, name, *asked[name])
+            + (f" ({', '.join(gone[name])})" if name in gone else "")
+            for _, n, name in left
+        )
         return replace(self, machines=tuple(left), told=told)
 
     def caps(self, inst: RigidInstance) -> list[str]:
@@ -268,7 +281,23 @@ def _resources(inst: RigidInstance) -> dict[str, dict[int, int]]:
     return found
 
 
-def _named(inst: RigidInstance, verb: str, n: int, kind: str) -> tuple[int, str]:
+def _node(verb: str, n: int, kind: str, nodes: Mapping[str, str]) -> tuple[int, str] | None:
+    """Return one node, or several like it, and its type; None: nodes have no such name."""
+    if kind not in nodes:
+        if n == 0:
+            known = f", or the name of a node, such as {next(iter(nodes))}" if nodes else ""
+            raise InputError(f"{_typed(verb, kind)}: {MALFORMED}{known}")
+        return None
+    if verb == "remove" and n > 1 and kind != nodes[kind]:
+        raise InputError(
+            f"{_option(verb, n, kind)}: is one node, expected {_option(verb, 1, kind)}"
+        )
+    return max(1, n), nodes[kind]
+
+
+def _named(
+    inst: RigidInstance, verb: str, n: int, kind: str, nodes: Mapping[str, str]
+) -> tuple[int, str]:
     """Return how many of which type of node or resource of the pool ``n`` times ``kind`` are."""
     known, pools = _resources(inst), are_pools(inst)
     types = [] if pools else [m.name for m in inst.machines]
@@ -294,7 +323,7 @@ def _named(inst: RigidInstance, verb: str, n: int, kind: str) -> tuple[int, str]
         ((name, number),) = has.items()
         return number, name
     if has:
-        nodes = " or ".join(_option(verb, number, name) for name, number in has.items())
+        whole = " or ".join(_option(verb, number, name) for name, number in has.items())
         typed = " or ".join(
             _option(verb, n, x)
             for x in known
@@ -303,7 +332,7 @@ def _named(inst: RigidInstance, verb: str, n: int, kind: str) -> tuple[int, str]
         )
         raise InputError(
             f"{what}: several types of node have {kind}, and only whole nodes are added or "
-            f"removed, expected {f'{typed}, or whole nodes: ' * bool(typed)}{nodes}"
+            f"removed, expected {f'{typed}, or whole nodes: ' * bool(typed)}{whole}"
         )
     for name in (*types, *known):
         if name.lower() == word.lower():
@@ -315,6 +344,7 @@ def _named(inst: RigidInstance, verb: str, n: int, kind: str) -> tuple[int, str]
     named = ", ".join(x for x in known if " of " not in x)
     raise InputError(
         f"{what}: is no type of node, expected one of: {described}; or a resource: {named}"
+        + (f"; or the name of a node, such as {next(iter(nodes))}" if nodes else "")
     )
 
 

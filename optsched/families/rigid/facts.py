@@ -25,6 +25,8 @@ EMPTY = (
     "warning: the window begins with an empty cluster: jobs that still waited or ran then are left "
     "out, so that waiting times of policies and the optimum may be shorter than in the whole log"
 )
+DOWN = "fit on the machines, which were probably down or reserved"  # of jobs that waited
+BUSY = "the log seems to begin on a busy cluster"
 
 
 def objective(inst: RigidInstance, name: str) -> str:

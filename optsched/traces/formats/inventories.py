@@ -12,12 +12,15 @@ from __future__ import annotations
 
 import re
 
+from optsched.process import messages
 from optsched.traces.columns import Columns, Number
 from optsched.traces.formats.declared import Table, TraceFormat
 
 GPUS = {"gpu": Number("GPUs", high=1e6, whole=True)}
 COUNT = Number("how many", low=1, high=1e6, whole=True)
 GRES = re.compile(r"(?:^|,)gpu(?::([^:,()]+))?:(\d+)")
+OUT = re.compile("down|drain|drng|fail|maint")  # states
+MANY = 5  # names that a message lists
 WITHOUT = "CPU"  # what the list of 2020 calls the model of a machine without GPUs
 
 
@@ -31,6 +34,14 @@ def _count(columns: Columns) -> Table:
 
 
 def _slurm(columns: Columns) -> Table:
+    states = zip(columns.text("NODELIST"), columns.text("STATE"), strict=True)
+    if lost := sorted({nodes for nodes, state in states if OUT.match(state.lower())}):
+        messages.remark(
+            f"{columns.path}: nodes that are down, drained or in maintenance count like the "
+            f"others: {', '.join(lost[:MANY])}"
+            + (f" and {len(lost) - MANY} more" if lost[MANY:] else "")
+            + "; expected a list without those that the jobs of the log could not use"
+        )
     found = [GRES.findall(text) for text in columns.text("GRES")]
     return {
         "gpu": [sum(int(n) for _, n in some) for some in found],

@@ -51,8 +51,10 @@ def leave_out_repeated(columns: Columns) -> None:
     """Keep one of equal rows, and of a job the last state: earlier exports state earlier ones."""
     jobs = [*zip(columns.text("JobID"), columns.text("Submit"), strict=True)]
     stages = [
-        (STAGES.get(state.partition(" ")[0], ENDED), _seconds(run) or 0.0)
-        for state, run in zip(columns.text("State"), columns.text("Elapsed"), strict=True)
+        (STAGES.get(state.partition(" ")[0], ENDED), run)
+        for state, run in zip(
+            columns.text("State"), np.nan_to_num(_run_times(columns)).tolist(), strict=True
+        )
     ]
     last: dict[tuple[str, ...], tuple[int, float]] = {}
     for job, stage in zip(jobs, stages, strict=True):
@@ -92,9 +94,9 @@ def _details(columns: Columns) -> Table:
     if "Timelimit" in columns:
         table["request_seconds"] = _durations(columns, "Timelimit", UNLIMITED)
     elif "TimelimitRaw" in columns:
-        table["request_seconds"] = _minutes(columns, "TimelimitRaw")
+        table["request_seconds"] = 60 * _raw(columns, "TimelimitRaw", UNLIMITED, "minutes")
     states = np.array([text.partition(" ")[0] for text in columns.text("State")])  # CANCELLED by 7
-    run = _durations(columns, "Elapsed", UNKNOWN)
+    run = _run_times(columns)
     run[np.isin(states, UNFINISHED)] = np.nan
     run[(run == 0) & (states == CANCELLED)] = np.nan
     if "Start" in columns:
@@ -108,22 +110,50 @@ def _details(columns: Columns) -> Table:
     return table | {"run_seconds": run, "state": states}
 
 
+def _run_times(columns: Columns) -> Floats:
+    """Return the run time of every job, s: elapsed or, where no column states it, until the end.
+
+    Raises
+    ------
+    InputError
+        No column states them, or one is malformed.
+    """
+    if "Elapsed" in columns:
+        return _durations(columns, "Elapsed", UNKNOWN)
+    if "ElapsedRaw" in columns:
+        return _raw(columns, "ElapsedRaw", UNKNOWN, "seconds")
+    if not {"Start", "End"} <= {*columns.cells}:
+        raise InputError(
+            f"{columns.path}: states no run times, expected a column Elapsed or ElapsedRaw, or "
+            f"Start and End, as in {COMMAND}"
+        )
+    run = _from_start_to_end(columns)
+    columns.refuse("End", run < 0, "at least the Start of the same line")
+    return run
+
+
+def _from_start_to_end(columns: Columns) -> Floats:
+    """Return End - Start of every job, s; NaN where one of them is not known."""
+    _, (_, start, end) = columns.times("Submit", "Start", "End", rules=(BEGIN,) * 3)
+    length: Floats = end - start
+    if 2 * (length < 0).sum() > np.isfinite(length).sum():
+        raise InputError(
+            f"{columns.path}: End is before Start in {(length < 0).sum()} rows, expected the other "
+            "way around: the two columns seem swapped"
+        )
+    return length
+
+
 def _told_if_clocks_differ(columns: Columns, run: Floats) -> None:
     """State which jobs did not run from start to end: clocks change, or they were suspended."""
-    _, (_, start, end) = columns.times("Submit", "Start", "End", rules=(BEGIN,) * 3)
-    early = int((end < start).sum())
-    if 2 * early > np.isfinite(end - start).sum():
-        raise InputError(
-            f"{columns.path}: End is before Start in {early} rows, expected the other way around: "
-            "the two columns seem swapped"
-        )
-    off = np.flatnonzero(np.abs(end - start - run) > MINUTE)
+    length = _from_start_to_end(columns)
+    off = np.flatnonzero(np.abs(length - run) > MINUTE)
     if off.size:
         k = off[0]
         messages.remark(
             f"{columns.path}: End - Start differs from Elapsed for {off.size} "
             f"{'job' if off.size == 1 else 'jobs'}, the first is {columns.names('JobID')[k]}: "
-            f"{end[k] - start[k]:.0f} s and {run[k]:.0f} s; run times are those of Elapsed (times "
+            f"{length[k]:.0f} s and {run[k]:.0f} s; run times are those of Elapsed (times "
             "without a time zone when clocks changed, or jobs that were suspended)"
         )
 
@@ -228,12 +258,12 @@ def _seconds(text: str) -> float | None:
     )
 
 
-def _minutes(columns: Columns, name: str) -> Floats:
-    """Return a column of whole minutes in seconds, NaN where there is no limit."""
+def _raw(columns: Columns, name: str, unknown: Sequence[str], unit: str) -> Floats:
+    """Return a column of whole numbers, NaN where it is one of the words ``unknown``."""
     texts = columns.text(name)
-    bad = [not text.isdecimal() and text not in UNLIMITED for text in texts]
-    columns.refuse(name, np.array(bad, bool), "a number of minutes")
-    return np.array([60.0 * int(x) if x.isdecimal() else np.nan for x in texts], float)
+    bad = [not text.isdecimal() and text not in unknown for text in texts]
+    columns.refuse(name, np.array(bad, bool), f"a number of {unit}")
+    return np.array([float(x) if x.isdecimal() else np.nan for x in texts], float)
 
 
 def _memory(columns: Columns, cores: Floats, resources: Sequence[str]) -> Floats | None:
@@ -268,7 +298,7 @@ def _memory(columns: Columns, cores: Floats, resources: Sequence[str]) -> Floats
 
 FORMAT = TraceFormat(
     "Slurm jobs",
-    needed=("JobID", "Submit", "Elapsed"),
+    needed=("JobID", "Submit"),
     columns={
         "name": "JobID",
         "submit_seconds": "Submit",
@@ -279,6 +309,6 @@ FORMAT = TraceFormat(
         "hosts": "NodeList",
     },
     skip=("JobID", "."),
-    implied=("End", "ReqCPUS", "JobName", "ExitCode"),
+    implied=("End", "ElapsedRaw", "ReqCPUS", "JobName", "ExitCode"),
     more=_details,
 )

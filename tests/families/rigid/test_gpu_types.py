@@ -87,6 +87,10 @@ def test_types_that_the_list_does_not_have_are_counted(tmp_path):
         assert inst.resources == ("gpu", "cpu")
         assert "2 of 4 jobs requested GPUs of type a100 or v100, not distinguished: " in told
         assert f"such a job may run on any GPU ({why}" in told
+    (tmp_path / "nodes.csv").write_text(named)
+    how = {"machines": tmp_path / "nodes.csv", "policies": ["fcfs"], "work_limit": 50}
+    first = optsched.whatif(tmp_path / "sacct.txt", **how).answer[0]  # it questions all numbers
+    assert first.startswith("2 of 4 jobs requested GPUs of type a100 or v100, not distinguished")
     (tmp_path / "bare.csv").write_text("gpu,cpu,memory_gb\n4,8,64\n")
     window = Window(machines=tmp_path / "bare.csv", as_is=True)
     with messages.collected_remarks() as remarks:

@@ -126,6 +126,23 @@ def test_nodes_that_partitions_share_count_once(tmp_path):
         opened(tmp_path, shared, log=lost)
 
 
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_misspelt_partition_of_the_nodes_is_named(tmp_path, packed):
+    wrong = NODES.replace("64,batch", '64,"batch,gpu"').replace(
+        "fat,2,2,8,64,gpu", "fat,2,2,8,64,gpus"
+    )
+    said = (
+        "): no node of partition gpu has GPU, and no job of the log is in partition gpus (is the "
+        "name right?); expected nodes for them, or --skip-unfit, which leaves such jobs out"
+    )
+    with pytest.raises(InputError, match=f"the first is job 2 .*{re.escape(said)}"):
+        opened(tmp_path, wrong, packed=packed)
+    plain = SACCT.replace("|4|cpu=4,gres/gpu=2", "|4|cpu=4")
+    _, _, told = opened(tmp_path, wrong, log=plain)
+    assert "; no job of the log is in partition gpus" in told
+    assert "no job of the log" not in opened(tmp_path)[2]
+
+
 @pytest.mark.parametrize(
     ("nodes", "said"),
     [

@@ -278,7 +278,10 @@ def test_windows_the_command_and_the_page(tmp_path, monkeypatch):
     assert " ".join(["optsched", *words]) in page
     for told in (page, CliRunner().invoke(app, ["show", "w.json"]).stdout):
         told = " ".join(told.split())
-        assert "not checked: source, changes, listed, used, command of the file, that" in told
+        assert (
+            "The file alone states the name of the log, the names of the changes, the remarks, "
+            in told
+        )
         assert "that policies and your cluster decided so, and what policies knew" in told
     said = json.loads(CliRunner().invoke(app, [*words[:-2], "--json"]).stdout)
     assert said["listed"] == [*found.listed]
@@ -413,11 +416,11 @@ def test_a_file_is_verified_and_one_that_lies_is_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     done = CliRunner().invoke(app, ["verify", "w.json"])
     assert done.exit_code == 0, done.output
-    assert "source of the file, changes of the file, listed of the file" in done.output
+    assert "the name of the log, the names of the changes, the remarks, which jobs" in done.output
     rows = [
         f"{side} the change, run of {name}" for side in ("before", "after") for name in POLICIES
     ]
-    assert all(f"{row}: accepted: value" in done.output for row in rows)
+    assert all(f"mean waiting time in s {x}: accepted: value" in done.output for x in rows)
     assert f"before the change, schedule '{REAL}': accepted" in done.output
     shown = CliRunner().invoke(app, ["show", "w.json"]).output
     assert found.answer[0] in shown
@@ -609,6 +612,54 @@ def test_what_was_recorded_is_a_row_of_a_campaign(tmp_path):
     remarks = campaign(without, tmp_path / "w.sqlite", workers=1).status().remarks()
     assert any("begins with an empty cluster" in x for x in remarks)
     assert not any(REAL in x for x in remarks)
+
+
+SINFO = """NODELIST|CPUS|MEMORY|GRES|PARTITION
+c[1-2]|4|8192|(null)|gpu
+c3|4|16384|(null)|gpu
+g1|8|65536|gpu:8|gpu
+g1|8|65536|gpu:8|late
+g2|8|65536|gpu:8|gpu
+"""
+OWN_NODES = """name,gpu,cpu,memory_gb
+c1,0,4,8
+c2,0,4,8
+c3,0,4,16
+g1,8,8,65
+g2,8,8,64
+"""
+
+
+@pytest.mark.parametrize("nodes", [SINFO, OWN_NODES])
+def test_nodes_have_the_names_of_the_list(tmp_path, nodes):
+    """Those of equal capacity in the same partitions are equal; g1 and g2 are not."""
+    log, path = slurm(tmp_path, last=f"{DAY}00:30:00|02:30:00")
+    path.write_text(nodes)
+    gone = studied(log, path, remove=["g2", "1xc3"])
+    names = [m.name for m in gone.sides[0].instances[0].machines]
+    thin, c3, g1, g2 = ("4 cores of gpu, 8 GB", "4 cores of gpu, 16 GB",
+        "8 x GPU, 8 cores of gpu,late", "8 x GPU, 8 cores of gpu") if nodes is SINFO else (
+        "c1", "c3", "g1", "g2")  # fmt: skip
+    assert names == [thin, c3, g1, g2]
+    assert [(m.name, m.count) for m in gone.sides[0].instances[1].machines] == [(thin, 2), (g1, 1)]
+    assert gone.changes == (
+        f"1 node of type {g2} (g2) removed", f"1 node of type {c3} (c3) removed"
+    )  # fmt: skip
+    two = studied(log, path, remove=["c2", "c1"], add="2xg1")
+    counts = {m.name: m.count for m in two.sides[0].instances[1].machines}
+    assert counts == {c3: 1, g1: 3, g2: 1}
+    assert two.changes == (
+        f"2 nodes of type {g1} added", f"2 nodes of type {thin} (c2, c1) removed"
+    )  # fmt: skip
+    for remove, said in (
+        ("2xc2", "--remove 2xc2: is one node, expected --remove 1xc2"),
+        (["c2", "c2"], "--remove c2: is named twice, expected once"),
+        ("c9", "--remove c9: expected a number from 1 and a type, such as 10xgpu, or the name of a "
+            "node, such as c1"),
+        ("1xc9", "or the name of a node, such as c1"),
+    ):  # fmt: skip
+        with pytest.raises(InputError, match=re.escape(said)):
+            studied(log, path, remove=remove)
 
 
 def test_units_of_a_resource_are_whole_nodes_that_have_it(tmp_path):
@@ -917,8 +968,13 @@ def test_the_present_is_studied_without_a_change(tmp_path, monkeypatch):
         "policy", "run times known", "mean wait", "above optimum", "slowdown"
     }  # fmt: skip
     assert _bars(found).bars[0].name == REAL
+    verified = CliRunner().invoke(app, ["verify", "w.json"]).output
+    assert "w.json: mean waiting time in s, run of easy: accepted: value " in verified
+    assert "the change," not in verified
+    assert "all 4 values and bounds verified" in verified  # each once
     page = optsched.report("w.json", "w.html").read_text()
     assert used in page
+    assert "in a single week depend on such details" in page
     assert "mean waiting time, h, " in page
     assert "Checked again for this page: 4 schedules and 1 certificate of lower bounds" in page
     assert "<h1>Waiting times on the present machines</h1>" in page

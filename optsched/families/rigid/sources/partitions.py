@@ -42,7 +42,7 @@ def shares(labels: Sequence[str], nodes: Sequence[str]) -> list[Share]:
     InputError
         A row or a partition of jobs has no partition or nodes, or too many partitions overlap.
     """
-    there = [_split(text) for text in nodes]
+    there = [split(text) for text in nodes]
     every = frozenset(range(len(nodes)))
     if not any(there):
         return [Share(every, tuple(dict.fromkeys(labels)))]
@@ -54,7 +54,7 @@ def shares(labels: Sequence[str], nodes: Sequence[str]) -> list[Share]:
     known = sorted(set().union(*there))
     rows = {}
     for label in dict.fromkeys(labels):
-        wanted = _split(label)
+        wanted = split(label)
         if lost := sorted(wanted - {*known}):
             raise InputError(
                 f"partition {lost[0]!r} of the log has no nodes in the list of machines, expected "
@@ -75,5 +75,6 @@ def shares(labels: Sequence[str], nodes: Sequence[str]) -> list[Share]:
     return [Share(one, tuple(p for p in rows if rows[p] <= one)) for one in found]
 
 
-def _split(text: str) -> set[str]:
+def split(text: str) -> set[str]:
+    """Return the partitions that a text names, with commas between."""
     return {name.strip() for name in text.split(",")} - {""}

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,7 @@ import pandas as pd
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_flow
 
-from optsched.families.rigid.facts import EMPTY
+from optsched.families.rigid.facts import BUSY, DOWN, EMPTY
 from optsched.families.rigid.instance import (
     HEAVIEST,
     MOST_TASKS,
@@ -31,20 +32,22 @@ from optsched.families.rigid.instance import (
     Submission,
 )
 from optsched.families.rigid.sources.gpu_types import with_types
-from optsched.families.rigid.sources.idle import CYCLE, free_while_waiting
-from optsched.families.rigid.sources.partitions import Share, shares
+from optsched.families.rigid.sources.idle import CYCLE, MATTERS, Record
+from optsched.families.rigid.sources.partitions import Share, shares, split
 from optsched.numbers.arrays import Flags, Floats, Ints
 from optsched.problem import InputError, Window, option_name
 from optsched.process import messages
 from optsched.traces.formats.inventories import SINFO
 from optsched.traces.formats.slurm import COMPLETE, FEW, FORMAT
 from optsched.traces.hostlists import hosts_in
+from optsched.traces.machines import read_machines
 from optsched.traces.tables import Tables, read_tables
 from optsched.traces.windows import take_window
 
 PARTS = {"gpu": 100, "cpu": 100, "memory_gb": 1024}  # units of one, where amounts are not whole
 MANY = 8  # partitions that a remark names
 MOSTLY = 0.6  # of waiting times: less may be due to how the recorded schedule was made
+HOUR = 3600
 USUAL = 1000  # jobs of a log, as far as it has them
 NAMES = {"gpu": "GPU", "cpu": "core", "memory_gb": "GB"}
 
@@ -106,10 +109,33 @@ def window_of(tables: Tables, window: Window) -> pd.DataFrame:
     left.attrs["begin"] = taken.index[0]
     left.attrs["unfit"] = (
         f"left out, since they never fit on the machines: {len(taken) - len(left)} of {len(taken)} "
-        f"jobs, the first is {_names(taken)[k]} ({platform.requested(jobs[k])}); your cluster ran "
+        f"jobs, the first is {_names(taken)[k]} ({platform.requested(jobs[k])})"
+        f"{_cause(platform, jobs[k], k, taken, listed)}; your cluster ran "
         "them, policies and the optimum do not: part of the difference may be due to them"
     )
     return left
+
+
+def _cause(
+    platform: Platform, job: Submission, k: int, taken: pd.DataFrame, listed: pd.DataFrame
+) -> str:
+    """Return why job ``k`` never fits, if names in the list of machines may be wrong; else ""."""
+    label = str(taken["partition"].iloc[k])
+    units = [platform.unit_of(r)[0] for r, d in enumerate(job.need) if d > platform.total[r] == 0]
+    kinds = dict.fromkeys(unit.partition(" of ")[0] for unit in units)
+    parted = any(listed["partition"])
+    of = f" of partition {label}" if label and parted else ""
+    found = [f"no node{of} has {', '.join(kinds)}"] if kinds else []
+    unused = _without_jobs(taken, listed) if parted else ""
+    found += [f"{unused} (is the name right?)"] if unused else []
+    return f": {', and '.join(found)}" if found else ""
+
+
+def _without_jobs(taken: pd.DataFrame, listed: pd.DataFrame) -> str:
+    """Return which partitions of the list no job of the log is in; "": there are none."""
+    there, used = (set().union(*map(split, table["partition"])) for table in (listed, taken))
+    lost = sorted(there - used) if all(taken["partition"]) else []  # else a job may use any node
+    return f"no job of the log is in partition {' or '.join(lost[:MANY])}" if lost else ""
 
 
 def _model(
@@ -198,7 +224,11 @@ def open_trace(source: Path, window: Window) -> RigidInstance:
     else:
         machines = _machines(listed, limits)
         if len(parts) > 1:
-            messages.remark("a job runs on nodes of its partition only: " + _told(listed))
+            unused = _without_jobs(taken, listed)
+            messages.remark(
+                "a job runs on nodes of its partition only: "
+                + "; ".join(filter(None, [_told(listed), unused]))
+            )
         gpus = int((listed["gpu"] * listed["count"]).sum())
         if gpus and not (tables.jobs["gpu"] > 0).any():
             messages.remark(
@@ -225,11 +255,14 @@ def open_trace(source: Path, window: Window) -> RigidInstance:
         resources=resources, units=units, machines=machines, packed=bool(window.packed)
     )
     if lost := [i for i, job in enumerate(jobs) if not platform.fits(job)]:
+        k = lost[0]
+        cause = "" if listed is None else _cause(platform, jobs[k], k, taken, listed)
         raise InputError(
             f"{source}: {len(lost)} of {len(jobs)} jobs never fit{'s' * (len(lost) == 1)} on the "
-            f"{'nodes' if window.packed else 'machines'}, the first is {names[lost[0]]} "
-            f"({platform.requested(jobs[lost[0]])}); expected larger ones, or --skip-unfit, which "
-            "leaves such jobs out"
+            f"{'nodes' if window.packed else 'machines'}, the first is {names[k]} "
+            f"({platform.requested(jobs[k])}){cause}; expected "
+            f"{'nodes for them' if cause else 'larger ones'}, or --skip-unfit, which leaves such "
+            "jobs out"
         )
     why = tables.jobs.attrs.get("why")
     inst = RigidInstance(
@@ -247,11 +280,18 @@ def open_trace(source: Path, window: Window) -> RigidInstance:
     )
     if _carried(tables.jobs, taken):
         messages.remark(EMPTY)
-    elif listed is not None and (window.min_tasks or 1) == 1 and not unfit:
-        parted, several = any(listed["partition"]), len({*labels} - {""}) > 1
-        share, hours, number = free_while_waiting(inst, _starts(taken, jobs))
+    elif (window.min_tasks or 1) == 1 and not unfit:
+        record = Record(inst, _starts(taken, jobs))
+        share, hours, number = record.free_while_waiting()
+        if taken["start_seconds"].notna().all():
+            when = beginning(tables.jobs, taken)
+            _tell_of_standstill(record, when)
+            if len(jobs) > FEW:
+                _tell_of_beginning(record, when)
+        parted, several = listed is not None and any(listed["partition"]), len({*labels} - {""}) > 1
         told = COMPLETE if slurm else re.sub(r" \([^)]*\)", "", COMPLETE)
-        if share > MOSTLY and number > FEW and parted >= several:  # else their nodes are not known
+        known = listed is not None and parted >= several
+        if share > MOSTLY and number > FEW and known:  # else their nodes are not known
             of = "of their partitions " * (parted and any(labels))
             messages.remark(
                 f"for {share:.0%} of the {hours:.3g} h that {number} jobs waited (each more than "
@@ -261,6 +301,70 @@ def open_trace(source: Path, window: Window) -> RigidInstance:
                 f"reservations, free units on different nodes, or missing jobs: {told}"
             )
     return inst
+
+
+def beginning(jobs: pd.DataFrame, taken: pd.DataFrame) -> int | None:
+    """Return when the first job of a window arrived, in s since 1970 of the log's own clock."""
+    start = jobs.attrs["start"]
+    if start is None:
+        return None
+    return int(start.tz_localize(None).timestamp() + taken["submit_seconds"].iloc[0])
+
+
+def _tell_of_standstill(record: Record, begin: int | None) -> None:
+    """State when no job ran although jobs waited, with their waiting time."""
+    found = record.standstill()
+    if found is None:
+        return
+    number = len(found.periods)
+    first, last = (_period(begin, *found.periods[k]) for k in (0, -1))
+    length = sum(b - a for a, b in found.periods) / HOUR
+    when = f"from {first}"
+    if number > 1:
+        when = (
+            f"in {number} periods ({length:.3g} h in all, the first {when}, the last from {last})"
+        )
+    some = f"at most {found.running} job{'s' * (found.running > 1)}"
+    these, them = ("this period", "it") if number == 1 else ("these periods", "them")
+    messages.remark(
+        f"{some if found.running else 'no job'} ran {when} although up to {found.waiting} "
+        f"job{'s' * (found.waiting > 1)} waited that {DOWN}; policies and the optimum run jobs "
+        f"then. {found.inside / HOUR:.3g} h {_of_mean(record)} lie in {these}, and "
+        f"{found.whole / HOUR:.3g} h are those of the jobs that waited in {them}. Waits of other "
+        f"jobs before {them}, if they would not have ended in time, and after {them}, in the queue "
+        "that was left, may have the same cause"
+    )
+
+
+def _tell_of_beginning(record: Record, begin: int | None) -> None:
+    """State how long jobs waited, it seems, for others that ended before the log begins."""
+    waited, number = record.before_first_end()
+    later, _, _ = record.free_while_waiting(record.first_end)
+    if waited > MATTERS * record.mean and later <= MOSTLY:  # else jobs waited so at any time
+        messages.remark(
+            f"{BUSY}: {number} job{'s' * (number > 1)} submitted before its first job ended "
+            f"({_period(begin, record.first_end)}) waited although the jobs of the log left space, "
+            "probably for earlier ones, which policies and the optimum do not have; "
+            f"{waited / HOUR:.3g} h {_of_mean(record)} are theirs"
+        )
+
+
+def _of_mean(record: Record) -> str:
+    return f"of the recorded {record.mean / HOUR:.3g} h mean waiting time"
+
+
+def _period(begin: int | None, *ends: int) -> str:
+    """Write times, as dates or else in hours since the first submission.
+
+    >>> _period(1763453700, 1200, 30000), _period(None, 5400, 9000)
+    ('Tue 2025-11-18 08:35 to 16:35', 'hour 1.5 to 2.5')
+    """
+    if begin is None:
+        return "hour " + " to ".join(f"{end / HOUR:.4g}" for end in ends)
+    dates = [datetime.fromtimestamp(begin + end, UTC) for end in ends]
+    same = len({date.date() for date in dates}) == 1
+    texts = [f"{x:{'%H:%M' if k and same else '%a %Y-%m-%d %H:%M'}}" for k, x in enumerate(dates)]
+    return " to ".join(texts)
 
 
 def recorded(
@@ -309,7 +413,7 @@ def _lacking(tables: Tables, taken: pd.DataFrame) -> str:
     listed = () if tables.machines is None else tables.machines.attrs.get("hosts", ())
     named = dict.fromkeys(host for text in taken["hosts"] for host in hosts_in(text))
     lost = sorted(host for host in named if host not in listed)
-    if not listed or not lost:
+    if not lost or len(lost) == len(named):  # else these are names of other things
         return ""
     more = f" and {len(lost) - MANY} more" if len(lost) > MANY else ""
     return f": the list lacks {', '.join(lost[:MANY])}{more}; {SINFO} lists all nodes"
@@ -508,12 +612,10 @@ def _machines(listed: pd.DataFrame, limits: Sequence[Limit]) -> tuple[Machine, .
                 f"jobs request {kind}, and the list of machines does not state how much of it they "
                 "have, expected a list that does"
             )
-    twice = listed["name"].duplicated(keep=False).tolist()
+    names = _type_names(listed)
     return tuple(
         Machine(
-            name=f"{row['name']} of {row['partition']}"
-            if twice[h] and row["partition"]
-            else str(row["name"]),
+            name=names[h],
             count=int(row["count"]),
             capacity=tuple(
                 int(float(row[limit.kind]) * limit.per) if h in limit.rows else 0
@@ -522,6 +624,23 @@ def _machines(listed: pd.DataFrame, limits: Sequence[Limit]) -> tuple[Machine, .
         )
         for h, row in enumerate(listed.to_dict("records"))
     )
+
+
+def _type_names(listed: pd.DataFrame) -> list[str]:
+    """Return the name of every row of machines, with partition or memory if others have it."""
+    names = listed["name"].astype(str)
+    parts = [f" of {part}" if part else "" for part in listed["partition"]]
+    for more in (parts, [f", {gb:g} GB" if gb > 0 else "" for gb in listed["memory_gb"]]):
+        alike = names.duplicated(keep=False)
+        names = names.where(~alike, names + more)
+    return names.tolist()
+
+
+def types_of_nodes(machines: Path) -> dict[str, str]:
+    """Return the type of every node that a list of machines names."""
+    listed = read_machines(machines)
+    names = _type_names(listed)
+    return {node: names[row] for node, row in listed.attrs.get("hosts", {}).items()}
 
 
 def _partitions(tables: Tables, labels: Sequence[str]) -> Sequence[str]:
