@@ -175,7 +175,7 @@ def test_helios_and_acme(write):
     assert jobs["cpu"].tolist() == [15]
     assert jobs["start_seconds"].tolist() == [600.5]
     assert jobs.attrs["dropped"] == 1
-    assert str(jobs.attrs["start"]) .startswith("2023-03-01 00:00:00")
+    assert str(jobs.attrs["start"]).startswith("2023-03-01 00:00:00")
 
 
 def test_slurm(write, remarks, tmp_path):
@@ -547,7 +547,7 @@ def test_dates_with_zones_and_fractions(write):
         )
         assert jobs["submit_seconds"].tolist() == [0, 3600.25]
         assert jobs.attrs["dropped"] == 1  # no running time
-        assert str(jobs.attrs["start"]) .startswith("2017-11-05 01:30:00")
+        assert str(jobs.attrs["start"]).startswith("2017-11-05 01:30:00")
     for wrong in ("2017-13-05 01:30:00", "5.11.2017", "20171105", "now"):
         with pytest.raises(
             InputError, match=r"line 3, timestamp: is .*, expected seconds, or a da"
