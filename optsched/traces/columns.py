@@ -55,7 +55,7 @@ SUBMIT = Number("seconds", high=SECONDS)
 DEMAND = Number("of one task", may_be_empty=True)
 BEGIN = Number("seconds", high=SECONDS, may_be_empty=True)
 UNKNOWN = ("", "None", "Unknown")  # of a date
-ZONE = r".*:.*(Z|[+-]\d\d(:?\d\d)?)"  # a date with a time zone
+ZONE = r"[^:]*:.*(Z|[+-]\d\d(:?\d\d)?)"  # a date with a time zone
 CLOCK = pd.Timestamp("1900", tz="UTC"), pd.Timestamp("2200", tz="UTC")
 DATE = r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d|$)"  # how a date in ISO 8601 begins
 

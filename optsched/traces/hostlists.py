@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import re
 from functools import cache
+from itertools import product
 
 NO_HOST = ("", "None assigned", "None", "Unknown", "(null)")
-PART = re.compile(r"(?:[^,\[\]]|\[[^\]]*\])+")  # between commas outside of brackets
-BRACKET = re.compile(r"([^\[]*)\[(\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*)\](.*)")
+PART = re.compile(r"(?:[^,\[\]]|\[[^\[\]]*\])+")  # between commas outside of brackets
+PIECE = re.compile(r"\[[^\[\]]*\]|[^\[]+")
+SPANS = re.compile(r"\[\d{1,9}(?:-\d{1,9})?(?:,\d{1,9}(?:-\d{1,9})?)*\]")
 MOST_HOSTS = 10**5  # of one job
+LONGEST_NAME = 255
 
 
 @cache
@@ -20,20 +24,24 @@ def hosts_in(text: str) -> tuple[str, ...]:
     """
     found: list[str] = []
     for part in () if text in NO_HOST else PART.findall(text):
-        names = [part]
-        while match := BRACKET.fullmatch(names[0]):
-            numbers = [n for span in match[2].split(",") for n in _numbers(span)]
-            if not 0 < len(names) * len(numbers) <= MOST_HOSTS:
-                return ()
-            ends = [BRACKET.fullmatch(name) for name in names]
-            names = [f"{m[1]}{n}{m[3]}" for m in ends if m for n in numbers]
-        found += names
-    return tuple(dict.fromkeys(found)) if len(found) <= MOST_HOSTS else ()
+        choices = [_choices(piece) for piece in PIECE.findall(part)]
+        length = sum(len(max(some, key=len, default="")) for some in choices)
+        left = MOST_HOSTS - len(found)
+        if length > LONGEST_NAME or not 0 < math.prod(map(len, choices)) <= left:
+            return ()
+        found += map("".join, product(*choices))
+    return tuple(dict.fromkeys(found))
 
 
-def _numbers(span: str) -> list[str]:
-    """Return the numbers of a span such as 01-04, with leading zeros; [] if they are too many."""
-    first, _, last = span.partition("-")
-    if int(last or first) - int(first) >= MOST_HOSTS:
-        return []
-    return [str(n).zfill(len(first)) for n in range(int(first), int(last or first) + 1)]
+def _choices(piece: str) -> list[str]:
+    """Return what a piece of a part may be: itself, or numbers; [] if they are too many."""
+    if not SPANS.fullmatch(piece):
+        return [piece]
+    found: list[str] = []
+    for span in piece[1:-1].split(","):
+        first, _, last = span.partition("-")
+        numbers = range(int(first), int(last or first) + 1)
+        if len(found) + len(numbers) > MOST_HOSTS:
+            return []
+        found += [str(n).zfill(len(first)) for n in numbers]
+    return found

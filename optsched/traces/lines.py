@@ -22,6 +22,7 @@ MOST_UNPACKED = 50  # bytes of text in one byte of gzip; lists of jobs have up t
 UNSUSPECTED = 1 << 20  # bytes of text that no limit of that kind is put on
 PIECE = 1 << 16
 MOST_ROWS = 5_000_000
+MOST_COLUMNS = 1000
 GZIP = b"\x1f\x8b"
 BOM = "\ufeff"
 
@@ -211,6 +212,11 @@ def read_csv(path: Path) -> Iterator[TextLine]:
                 continue
             header = header or fields
             width = len(header)
+            if width > MOST_COLUMNS:
+                raise InputError(
+                    f"{path}, line {reader.line_num}: has {width} columns, expected at most "
+                    f"{MOST_COLUMNS}"
+                )
             if len(fields) != width:
                 line, why = reader.line_num, ""
                 if len(fields) > width and "JobName" in header and reader.dialect.delimiter == "|":

@@ -32,7 +32,7 @@ from optsched.traces.columns import Columns, Number, read_columns
 from optsched.traces.formats import inventories
 from optsched.traces.formats.declared import Table, TraceFormat, recognized
 from optsched.traces.frames import as_file
-from optsched.traces.hostlists import hosts_in
+from optsched.traces.hostlists import MOST_HOSTS, hosts_in
 from optsched.traces.jobs import FORMATS as JOBS
 from optsched.traces.jobs import has_columns
 from optsched.traces.lines import TextLine, first_row, read_fields
@@ -106,6 +106,8 @@ def _read_machines(path: Path) -> pd.DataFrame:
     types = form is OWN and {"name", "count"} <= {*names}
     machines = _rows(path, table)
     if form is inventories.SLURM:
+        unnamed = np.array([not hosts_in(text) for text in machines["name"]])
+        columns.refuse("NODELIST", unnamed, f"names of at most {MOST_HOSTS} nodes")
         machines = _by_node(machines)
     own = form is OWN and "name" in names and not types and machines["name"].is_unique
     hosts = machines["name"].tolist() if form is inventories.SLURM or own else []
@@ -171,8 +173,8 @@ def _types(columns: Columns) -> Table:
 
     The latter hold whole numbers of at most those of all GPUs.
     """
-    columns.read.add("gres")
     found = columns.text("gres" if "gres" in columns else "gpu_type")
+    inventories.gpus_in(columns, "gres")
     gpus = columns.numbers("gpu", NONE_OR_SOME)
     for name in [name for name in columns.cells if name not in (*COLUMNS, "gres")]:
         numbers = pd.to_numeric(pd.Series(columns.cells[name]), errors="coerce").to_numpy(float)

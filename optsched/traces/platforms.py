@@ -11,6 +11,7 @@ OptorSim one line per site: worker nodes, number of storage elements, their size
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +24,7 @@ TREE = (
     "node", "parent", "hosts", "speed_flops_per_host", "host_link_bandwidth_Bps", "uplink_id",
     "uplink_bandwidth_Bps",
 )  # fmt: skip
-SITE_NAME = re.compile(r"#(\d+)\)(.*)")
+SITE_NAME = re.compile(r"#(\d{1,9})\)(.*)")
 MBIT = 1e6 / 8  # bytes
 FLOPS = Number("flop/s", high=1e18, may_be_empty=True)
 BYTES = Number("byte/s", high=1e18, may_be_empty=True)
@@ -104,8 +105,8 @@ def _tree(path: Path) -> RecordedPlatform:
 
 def _shared(parent: Sequence[str], uplink: Sequence[str]) -> set[str]:
     """Return the uplinks that several nodes below one parent have in common."""
-    seen = [(p, u) for p, u in zip(parent, uplink, strict=True) if u]
-    return {u for p, u in seen if seen.count((p, u)) > 1}
+    seen = Counter(zip(parent, uplink, strict=True))
+    return {u for (_, u), number in seen.items() if u and number > 1}
 
 
 def _optorsim(path: Path) -> RecordedPlatform:
@@ -169,6 +170,8 @@ def _mend(matrix: list[list[float]]) -> None:
     """
     sites = range(len(matrix))
     alone = [(i, j) for i in sites for j in sites if matrix[i][j] and not matrix[j][i]]
+    listed = Counter((j, matrix[i][j]) for i, j in alone)
     for i, j in alone:
-        if any(to == i and matrix[m][to] == matrix[i][j] for m, to in alone):
+        if listed[i, matrix[i][j]]:
+            listed[j, matrix[i][j]] -= 1
             matrix[i][j] = 0.0

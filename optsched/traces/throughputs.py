@@ -11,19 +11,20 @@ one GPU), and GPUs whose name ends in ``_unconsolidated``, are left out.
 
 from __future__ import annotations
 
-import ast
 import json
-import math
+import re
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from optsched.problem import InputError
+from optsched.traces.columns import AMOUNT, shown
 from optsched.traces.lines import read_lines
 
 ALONE = "null"
 SPREAD = "_unconsolidated"
+JOB = re.compile(r"""\((["'])(.+)\1, (\d{1,9})\)""")  # a pair as Python writes it
 
 
 def read_throughputs(path: Path | str) -> pd.DataFrame:
@@ -60,16 +61,19 @@ def read_throughputs(path: Path | str) -> pd.DataFrame:
 
 
 def _job(path: Path, gpu: str, name: str) -> tuple[str, int]:
-    try:
-        model, workers = ast.literal_eval(name)
-        return str(model), int(workers)
-    except (ValueError, SyntaxError, TypeError) as err:
+    found = JOB.fullmatch(name)
+    if not found:
         raise InputError(
-            f"{path}, {gpu}: job {name!r}, expected \"('model (batch size b)', workers)\""
-        ) from err
+            f"{path}, {gpu}: job {shown(name)}, expected \"('model (batch size b)', workers)\""
+        )
+    return found[2], int(found[3])
 
 
 def _speed(path: Path, gpu: str, name: str, speed: Any) -> float:
-    if not isinstance(speed, int | float) or not math.isfinite(speed) or speed < 0:
-        raise InputError(f"{path}, {gpu}, {name}: speed {speed!r}, expected a number of at least 0")
+    number = isinstance(speed, int | float) and not isinstance(speed, bool)
+    if not number or not 0 <= speed <= AMOUNT:
+        raise InputError(
+            f"{path}, {gpu}, {name}: speed {shown(json.dumps(speed))}, expected a number of "
+            f"at least 0 and at most {AMOUNT:g}"
+        )
     return float(speed)

@@ -127,8 +127,10 @@ class _WfCommons(BaseModel):
     workflow: _Workflow
 
 
-IDENTIFIED = re.compile(r"(.+?)(?:__.*__|_)ID\d+")  # names of single tasks
-NUMBERED = re.compile(r"(.+?)(?:_\d+| \(.*\))")
+IDENTIFIED = re.compile(r"(.+)_ID\d+")  # names of single tasks: KIND_ID7, KIND__SAMPLE__ID7,
+LABELED = re.compile(r"(.+?)__.*")
+NUMBERED = re.compile(r"(.+)_\d+")  # KIND_7,
+NOTED = re.compile(r"(.+?) \(.*")  # KIND (SAMPLE)
 
 
 def _workflow(path: Path) -> Bag:
@@ -179,9 +181,11 @@ def _kinds(tasks: Mapping[str, _Task], executed: Sequence[_Execution]) -> list[s
         if shared[name] > 1 or (name != task.id and not single):
             found.append(name)
         elif stem := IDENTIFIED.fullmatch(name):
-            found.append(stem[1])
+            label = LABELED.fullmatch(stem[1][:-1]) if stem[1].endswith("_") else None
+            found.append((label or stem)[1])
         elif len(program.split()) == 1:
             found.append(program)
         else:
-            found.append(stem[1] if (stem := NUMBERED.fullmatch(name)) else name)
+            pattern = NOTED if name.endswith(")") else NUMBERED
+            found.append(stem[1] if (stem := pattern.fullmatch(name)) else name)
     return found

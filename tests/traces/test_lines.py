@@ -130,6 +130,11 @@ def test_open_quote(write):
         read_jobs(write(GOOD + b'"7,8,9\n'))
 
 
+def test_a_header_of_countless_columns(write):
+    names = ",".join(map(str, range(100_000)))
+    refused(write(f"a{names}\n".encode()), ", line 1: has 100000 columns, expected at most 1000")
+
+
 def test_column_named_twice(write):
     refused(
         write(b"tasks,tasks\n"),

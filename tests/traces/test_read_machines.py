@@ -120,6 +120,21 @@ def test_columns_of_an_own_list_may_be_types_of_gpus(write, remarks):
             "m.csv",
             r"has no header, .*; of Slurm, this writes one: sinfo",
         ),
+        (
+            f"NODELIST|CPUS|MEMORY|GRES|PARTITION\nn1|4|64|gpu:{'1' * 5000}|b\n",
+            "m.csv",
+            r"line 2, GRES: is 'gpu:111.*', expected a whole number",
+        ),
+        (
+            f"NODELIST|CPUS|MEMORY|GRES|PARTITION\n{'n[1-9]' * 9}|4|64||b\n",
+            "m.csv",
+            r"line 2, NODELIST: is 'n\[1-9\].*', expected names of at most 100000 nodes",
+        ),
+        (
+            f"gpu,cpu,memory_gb,gres\n1,4,64,gpu:x:{'1' * 5000}\n",
+            "m.csv",
+            r"line 2, gres: is 'gpu:x:111.*', expected a whole number",
+        ),
         ("timestamp,duration,num_gpus\n", "m.csv", r"is a list of jobs, expected a list of mach"),
     ],
 )

@@ -6,8 +6,10 @@ import io
 import json
 import math
 import re
+from contextlib import nullcontext
 
 import pytest
+from hostile import bounded
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
@@ -355,6 +357,66 @@ def test_a_duration_of_slurm_has_seconds(write):
     assert read_jobs(write(f"{head}1-02:30:00|4|8G\n"))["run_seconds"].tolist() == [95400]
     with pytest.raises(InputError, match="Elapsed: is '1-02:30', expected a time such as"):
         read_jobs(write(f"{head}1-02:30|4|8G\n"))
+
+
+LONG = "1" * 5000
+ROW = {
+    **{"JobID": "7", "Submit": "2024-01-01T00:00:00", "Elapsed": "01:00:00", "Timelimit": "02:00"},
+    **{"AllocTRES": "cpu=4,mem=8G,node=1", "ReqTRES": "", "ReqMem": "8G", "NodeList": "n1"},
+}
+
+
+@pytest.mark.parametrize(
+    ("column", "text"),
+    [
+        ("JobID", "7_[0-99999999999999999999]"),
+        ("JobID", f"7_[0-{LONG}]"),
+        ("Elapsed", f"{LONG}-01:01:01"),
+        ("Elapsed", f"{LONG}.0"),
+        ("Timelimit", f"{LONG}-01:01:01"),
+        ("AllocTRES", f"cpu=4,gres/gpu={LONG}"),
+        ("AllocTRES", f"cpu=4,gres/gpu:a100={LONG}"),
+        ("AllocTRES", f"cpu=4,node={LONG}"),
+        ("AllocTRES", f"cpu={LONG}"),
+        ("AllocTRES", f"cpu=4,mem={LONG}G"),
+        ("ReqMem", f"{LONG}G"),
+        ("ReqMem", f"{LONG}Gc"),
+    ],
+    ids=range(12),
+)
+def test_numbers_of_slurm_that_are_too_large(write, column, text):
+    row = ROW | {column: text}
+    with pytest.raises(InputError, match=rf"line 2, {column}: is '.*', expected .*at most 1e\+"):
+        read_jobs(write(f"{'|'.join(row)}\n{'|'.join(row.values())}\n"))
+    if column == "AllocTRES":
+        row = ROW | {"AllocTRES": "", "ReqTRES": text}
+        with pytest.raises(InputError, match=r"line 2, ReqTRES: is '.*', expected at most 1e\+06"):
+            read_jobs(write(f"{'|'.join(row)}\n{'|'.join(row.values())}\n"))
+
+
+@pytest.mark.parametrize("name", ["7_[0-7:0]", "7_[,]"])
+def test_a_name_of_slurm_that_is_no_array(write, name):
+    row = ROW | {"JobID": name}
+    assert len(read_jobs(write(f"{'|'.join(row)}\n{'|'.join(row.values())}\n"))) == 1
+
+
+@pytest.mark.parametrize(
+    ("column", "text"),
+    [
+        ("NodeList", "n" + "[1]" * 40_000),
+        ("NodeList", "n[1-100000]," * 9_000),
+        ("NodeList", f"{'x' * 100_000}[1-100000]"),
+        ("NodeList", f"n[{LONG}-{LONG}]"),
+        ("AllocTRES", "cpu=1," + "gres/gpu:" * 14_000),
+        ("Submit", f"2024-01-01T00:00:00{':' * 131_000}"),
+    ],
+    ids=range(6),
+)
+def test_long_texts_of_slurm_are_read_in_no_time(write, column, text):
+    row = ROW | {"AllocTRES": "cpu=4", column: text}
+    path = write(f"{'|'.join(row)}\n{'|'.join(row.values())}\n")
+    with bounded(), nullcontext() if column != "Submit" else pytest.raises(InputError):
+        read_jobs(path)
 
 
 def test_memory_of_slurm_that_cannot_be_read_is_remarked(write, remarks):

@@ -12,6 +12,9 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
+
+from optsched.numbers.arrays import Floats
 from optsched.process import messages
 from optsched.traces.columns import Columns, Number
 from optsched.traces.formats.declared import Table, TraceFormat
@@ -22,6 +25,14 @@ GRES = re.compile(r"(?:^|,)gpu(?::([^:,()]+))?:(\d+)")
 OUT = re.compile("down|drain|drng|fail|maint")  # states
 MANY = 5  # names that a message lists
 WITHOUT = "CPU"  # what the list of 2020 calls the model of a machine without GPUs
+
+
+def gpus_in(columns: Columns, name: str) -> Floats:
+    """Return how many GPUs a column of Slurm's generic resources states."""
+    found = [GRES.findall(text) for text in columns.text(name)]
+    gpus = np.array([sum(float(n) for _, n in some) for some in found])
+    columns.refuse(name, GPUS["gpu"].wrong(gpus), str(GPUS["gpu"]))
+    return gpus
 
 
 def _models(columns: Columns) -> Table:
@@ -44,7 +55,7 @@ def _slurm(columns: Columns) -> Table:
         )
     found = [GRES.findall(text) for text in columns.text("GRES")]
     return {
-        "gpu": [sum(int(n) for _, n in some) for some in found],
+        "gpu": gpus_in(columns, "GRES"),
         "gpu_type": [",".join(f"gpu:{x}:{n}" for x, n in some if x) for some in found],
         "model": [" and ".join(x for x, _ in some if x) for some in found],
         "partition": [text.rstrip("*") for text in columns.text("PARTITION")],  # * the default

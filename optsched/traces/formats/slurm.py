@@ -14,23 +14,25 @@ import numpy as np
 from optsched.numbers.arrays import Floats
 from optsched.problem import InputError
 from optsched.process import messages
-from optsched.traces.columns import BEGIN, TASKS, UNKNOWN, Columns, Number, shown
+from optsched.traces.columns import AMOUNT, BEGIN, SUBMIT, TASKS, UNKNOWN, Columns, Number, shown
 from optsched.traces.formats.declared import Table, TraceFormat
 from optsched.traces.hostlists import hosts_in
 
 DURATION = re.compile(r"(?:(\d+)-(?=\d+:\d+:))?(?:(\d+):)?(\d+):(\d+)(?:\.\d+)?")
 OF_PANDAS = re.compile(r"\d+\.\d+")  # how a DataFrame's durations are written, in seconds
 UNLIMITED = (*UNKNOWN, "UNLIMITED", "INVALID", "Partition_Limit")
-GPUS = re.compile(r"gres/gpu(:[^=,]+)?=(\d+)")  # with a model, or all of them
+GPUS = re.compile(r"(?:^|,)gres/gpu(:[^=,]+)?=(\d+)")  # with a model, or all of them
 CORES = re.compile(r"(?:^|,)cpu=(\d+)")
 NODES = re.compile(r"(?:^|,)node=(\d+)")
+COUNTS = re.compile(r"(?:^|,)(?:cpu|node|gres/gpu(?::[^=,]+)?)=(\d+)")
 OF_JOB = re.compile(r"(?:^|,)mem=(\d+(?:\.\d+)?)([KMGTP]?)")
 COMMAND = (
     "sacct --allusers --duplicates --starttime=2026-11-16 --endtime=2026-11-23 --parsable2 "
     "--format=JobID,Submit,Eligible,Start,Elapsed,State,NCPUS,NNodes,ReqMem,AllocTRES,ReqTRES,"
     "Timelimit,User,Partition,NodeList"
 )
-ARRAY = re.compile(r".*_\[([\d,:-]+)(?:%\d+)?\]")  # tasks that still wait, in one row
+SPAN = re.compile(r"(\d+)(?:-(\d+)(?::0*([1-9]\d*))?)?")
+ARRAY = re.compile(rf".*_\[({SPAN.pattern}(?:,{SPAN.pattern})*)(?:%\d+)?\]")  # tasks that wait
 MEMORY = re.compile(r"(\d+(?:\.\d+)?)([KMGTP]?)([cn]?)")
 PENDING, RUNNING = "PENDING", "RUNNING"  # states when the log was taken
 CANCELLED = "CANCELLED"  # without a run time: in the queue
@@ -44,6 +46,7 @@ COMPLETE = (
     "whole period (--starttime, --endtime); what is missing makes the cluster look free"
 )
 ALLOCATED = Number("allocated", high=TASKS.high, whole=True)
+ARRAY_TASKS = Number("tasks of an array", low=1, whole=True)
 GB = {"K": 1 / 1024**2, "": 1 / 1024, "M": 1 / 1024, "G": 1.0, "T": 1024.0, "P": 1024.0**2}
 
 
@@ -94,7 +97,7 @@ def _details(columns: Columns) -> Table:
     if "Timelimit" in columns:
         table["request_seconds"] = _durations(columns, "Timelimit", UNLIMITED)
     elif "TimelimitRaw" in columns:
-        table["request_seconds"] = 60 * _raw(columns, "TimelimitRaw", UNLIMITED, "minutes")
+        table["request_seconds"] = _raw(columns, "TimelimitRaw", UNLIMITED, 60, "minutes")
     states = np.array([text.partition(" ")[0] for text in columns.text("State")])  # CANCELLED by 7
     run = _run_times(columns)
     run[np.isin(states, UNFINISHED)] = np.nan
@@ -106,7 +109,9 @@ def _details(columns: Columns) -> Table:
     if {"Start", "End"} <= {*columns.cells}:
         _told_if_clocks_differ(columns, run)
     _told_if_partial(columns, states.tolist())
-    table["array"] = [_tasks_of_array(name) for name in columns.text("JobID")]
+    copies = np.array([_tasks_of_array(name) for name in columns.text("JobID")])
+    columns.refuse("JobID", ARRAY_TASKS.wrong(copies), str(ARRAY_TASKS))
+    table["array"] = copies.astype(int)
     return table | {"run_seconds": run, "state": states}
 
 
@@ -121,7 +126,7 @@ def _run_times(columns: Columns) -> Floats:
     if "Elapsed" in columns:
         return _durations(columns, "Elapsed", UNKNOWN)
     if "ElapsedRaw" in columns:
-        return _raw(columns, "ElapsedRaw", UNKNOWN, "seconds")
+        return _raw(columns, "ElapsedRaw", UNKNOWN, 1, "seconds")
     if not {"Start", "End"} <= {*columns.cells}:
         raise InputError(
             f"{columns.path}: states no run times, expected a column Elapsed or ElapsedRaw, or "
@@ -167,24 +172,27 @@ def _told_if_partial(columns: Columns, states: Sequence[str]) -> None:
         messages.remark(f"{columns.path}: of {len(columns)} jobs, {' and '.join(one)}: {COMPLETE}")
 
 
-def _tasks_of_array(name: str) -> int:
+def _tasks_of_array(name: str) -> float:
     """Return how many jobs the row of a job, or of the tasks of an array, stands for.
 
     >>> [_tasks_of_array(name) for name in ("7", "7_1", "7_[0-7]", "7_[1,4-8:2%3]")]
-    [1, 1, 8, 4]
+    [1.0, 1.0, 8.0, 4.0]
     """
-    found, number = ARRAY.fullmatch(name), 0
-    for part in found[1].split(",") if found else ():
-        ends, _, step = part.partition(":")
-        first, _, last = ends.partition("-")
-        number += len(range(int(first), int(last or first) + 1, int(step or 1)))
-    return max(1, number)
+    found = ARRAY.fullmatch(name)
+    spans = SPAN.findall(found[1]) if found else [("1", "", "")]
+    return sum(
+        (float(last or first) - float(first)) // float(step or 1) + 1 for first, last, step in spans
+    )
 
 
 def _resources(columns: Columns) -> list[str]:
     """Return the resources that each job had; of one that did not run, those that it requested."""
     had, requested = columns.text("AllocTRES"), columns.text("ReqTRES")
     resources = [a or b for a, b in zip(had, requested, strict=True)]
+    large = np.array([_is_large(text) for text in resources], bool)
+    most = f"at most {TASKS.high:g} of cpu, node and gres/gpu, and {AMOUNT:g} GB of mem"
+    columns.refuse("AllocTRES", large & (np.array(had) != ""), most)
+    columns.refuse("ReqTRES", large, most)
     types = [_types(text) for text in resources]
     known = sorted(set().union(*types))
     if len(known) > 1 and "ReqTRES" not in columns:
@@ -194,6 +202,11 @@ def _resources(columns: Columns) -> list[str]:
             "jobs requested a type, ReqTRES states: add it to --format of sacct"
         )
     return resources
+
+
+def _is_large(text: str) -> bool:
+    counts = map(float, COUNTS.findall(text))
+    return max(counts, default=0.0) > TASKS.high or _gb(OF_JOB.search(text)) > AMOUNT
 
 
 def _types(text: str) -> set[str]:
@@ -223,30 +236,30 @@ def _cores(columns: Columns, resources: Sequence[str]) -> Floats:
     return np.array([float(m[1]) if m else 0.0 for m in found])
 
 
-def _gpus(text: str) -> int:
+def _gpus(text: str) -> float:
     found = GPUS.findall(text)
-    return sum(int(n) for model, n in found if not model) or sum(int(n) for _, n in found)
+    return sum(float(n) for model, n in found if not model) or sum(float(n) for _, n in found)
 
 
-def _nodes(text: str) -> int:
+def _nodes(text: str) -> float:
     found = NODES.search(text)
-    return int(found[1]) if found else 0
+    return float(found[1]) if found else 0.0
 
 
 def _durations(columns: Columns, name: str, unknown: Sequence[str] = ()) -> Floats:
     """Return a column of durations in seconds, NaN where it is one of the words ``unknown``."""
     texts = columns.text(name)
-    found = [_seconds(text) for text in texts]
-    bad = [x is None and text not in unknown for x, text in zip(found, texts, strict=True)]
-    columns.refuse(name, np.array(bad, bool), "a time such as 1-02:03:04")
-    return np.array(found, float)
+    found = np.array([_seconds(text) for text in texts], float)
+    bad = SUBMIT.wrong(found) & ~np.isin(texts, unknown)
+    columns.refuse(name, bad, f"a time such as 1-02:03:04, of at most {SUBMIT.high:g} s")
+    return found
 
 
 def _seconds(text: str) -> float | None:
     """Return a duration in seconds; None: it is none.
 
     >>> _seconds("1-01:00:00"), _seconds("02:30"), _seconds("90.0")
-    (90000, 150, 90.0)
+    (90000.0, 150.0, 90.0)
     >>> _seconds("90"), _seconds("1-02:30")  # Slurm itself never writes these
     (None, None)
     """
@@ -254,16 +267,19 @@ def _seconds(text: str) -> float | None:
         return float(text)
     match, units = DURATION.fullmatch(text), (86400, 3600, 60, 1)
     return (
-        sum(int(n or 0) * u for n, u in zip(match.groups(), units, strict=True)) if match else None
+        sum(float(n or 0) * u for n, u in zip(match.groups(), units, strict=True))
+        if match
+        else None
     )
 
 
-def _raw(columns: Columns, name: str, unknown: Sequence[str], unit: str) -> Floats:
-    """Return a column of whole numbers, NaN where it is one of the words ``unknown``."""
+def _raw(columns: Columns, name: str, unknown: Sequence[str], length: int, unit: str) -> Floats:
+    """Return a column of whole units of this length, s; NaN where it is a word of ``unknown``."""
     texts = columns.text(name)
-    bad = [not text.isdecimal() and text not in unknown for text in texts]
-    columns.refuse(name, np.array(bad, bool), f"a number of {unit}")
-    return np.array([float(x) if x.isdecimal() else np.nan for x in texts], float)
+    found = np.array([length * float(x) if x.isdecimal() else np.nan for x in texts], float)
+    bad = SUBMIT.wrong(found) & ~np.isin(texts, unknown)
+    columns.refuse(name, bad, f"a number of {unit}, of at most {SUBMIT.high:g} s")
+    return found
 
 
 def _memory(columns: Columns, cores: Floats, resources: Sequence[str]) -> Floats | None:
@@ -273,7 +289,7 @@ def _memory(columns: Columns, cores: Floats, resources: Sequence[str]) -> Floats
     allocation.
     """
     whole = [OF_JOB.search(text) for text in resources]
-    memory = np.array([float(m[1]) * GB[m[2]] if m and float(m[1]) else np.nan for m in whole])
+    memory = np.array([_gb(m) for m in whole])
     found = [MEMORY.fullmatch(text) for text in columns.cells.get("ReqMem", ())]
     per_node = any(m and m[3] == "n" for m in found)
     if "ReqMem" not in columns or (per_node and "NNodes" not in columns):
@@ -282,7 +298,8 @@ def _memory(columns: Columns, cores: Floats, resources: Sequence[str]) -> Floats
     columns.read.add("ReqMem")
     for k, (m, c, n) in enumerate(zip(found, cores, nodes, strict=True)):
         if m and float(m[1]):  # 0: all of a machine
-            memory[k] = float(m[1]) * GB[m[2]] * {"c": c, "n": n, "": 1.0}[m[3]]
+            memory[k] = _gb(m) * {"c": c, "n": n, "": 1.0}[m[3]]
+    columns.refuse("ReqMem", memory > AMOUNT, f"at most {AMOUNT:g} GB")
     odd = [
         x
         for x, m, known in zip(columns.cells["ReqMem"], found, memory, strict=True)
@@ -294,6 +311,11 @@ def _memory(columns: Columns, cores: Floats, resources: Sequence[str]) -> Floats
             f"{shown(odd[0])}, expected a size such as 8G, 8Gn or 8Gc"
         )
     return memory
+
+
+def _gb(size: re.Match[str] | None) -> float:
+    """Return an amount of memory in GB, NaN where it is 0 or none."""
+    return float(size[1]) * GB[size[2]] or np.nan if size else np.nan
 
 
 FORMAT = TraceFormat(

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hostile import bounded
 
 import optsched
 from optsched.families.bot.instance import BotInstance
@@ -256,6 +257,21 @@ def test_wrong_numbers_of_an_optorsim_file(tmp_path, old, new, message):
     path.write_text(OPTORSIM.replace(old, new, 1))
     with pytest.raises(InputError, match=message):
         read_platform(path)
+
+
+def test_long_platforms_and_names_are_read_in_no_time(tmp_path):
+    tree, grid, flow = tmp_path / "tree.csv", tmp_path / "grid.conf", tmp_path / "flow.json"
+    nodes = "".join(f"n{i},r,1,1e9,1e8,u{i // 2},1e9\n" for i in range(30_000))
+    tree.write_text(f"{','.join(TREE)}\nr,,0,,,,\n{nodes}")
+    rows = [[str((i < j) * (i + j) % 2) for j in range(400)] for i in range(400)]
+    grid.write_text("#" + "1" * 5000 + ")a\n" + "".join(f"1 0 {' '.join(r)}\n" for r in rows))
+    names = ["_" * 10**5, "a (" * 10**5, "a__" * 10**5 + "x_ID7", "a__" * 10**5 + "__ID7"]
+    flow.write_text(json.dumps(named_tasks([(name, name, "a b", 1.0) for name in names])))
+    with bounded():
+        assert len(read_platform(tree).names) == 45_001
+        assert read_platform(grid).names[0] == "site 0"
+        (bag,) = read_bags(flow, 1)
+    assert bag.tasks == 1
 
 
 @pytest.mark.parametrize(

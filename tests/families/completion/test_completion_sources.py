@@ -11,6 +11,7 @@ from optsched.families.completion.instance import CompletionInstance
 from optsched.families.completion.sources.presets import generate
 from optsched.families.completion.sources.traces import open_trace
 from optsched.problem import InputError, Window
+from optsched.traces.throughputs import read_throughputs
 
 
 @pytest.mark.parametrize("preset", ["paper", "mid", "small"])
@@ -52,12 +53,31 @@ def test_options_are_checked():
 
 def profile(tmp_path, **change):
     speeds = {
-        gpu: {"('net (batch size 8)', 1)": {"null": x}, "('net (batch size 8)', 2)": {"null": 1.0}}
+        gpu: x
+        if isinstance(x, dict)
+        else {"('net (batch size 8)', 1)": {"null": x}, "('net (batch size 8)', 2)": {"null": 1.0}}
         for gpu, x in {"k80": 2.0, "p100": 5.0, "v100": 8.0, **change}.items()
     }
     path = tmp_path / "speeds.json"
     path.write_text(json.dumps(speeds | {"k80_unconsolidated": {}}))
     return path
+
+
+@pytest.mark.parametrize(
+    ("name", "speed", "wrong"),
+    [
+        ("('net', 1e999)", 1.0, r"job .*1e999\)"),
+        (f"('net', {'1+' * 10**5}1j)", 1.0, "job .*"),
+        (f"('net', {'-' * 10**5}1)", 1.0, "job .*"),
+        ("(b'net', '1')", 1.0, "job .*"),
+        ("('net', 1)", 10**400, r"speed '1000*\.\.\.'"),
+        ("('net', 1)", True, "speed 'true'"),
+    ],
+    ids=range(6),
+)
+def test_measured_speeds_that_are_none(tmp_path, name, speed, wrong):
+    with pytest.raises(InputError, match=rf"speeds.json, k80.*: {wrong}.*, expected"):
+        read_throughputs(profile(tmp_path, k80={name: {"null": speed}}))
 
 
 def test_a_trace_with_measured_speeds(tmp_path):
