@@ -10,9 +10,9 @@ from html import escape
 from itertools import pairwise
 from typing import Any, TypeAlias, TypedDict
 
-from pydantic import Field, SerializeAsAny, field_validator
+from pydantic import Field, SerializeAsAny, ValidationInfo, field_validator
 
-from optsched.base import renamed_arguments, renamed_names
+from optsched.base import renamed_arguments, renamed_names, short
 from optsched.core.display import Ticker
 from optsched.engine.budget import AFTER_LIMIT
 from optsched.engine.interval import CLOSED, Interval, shown_gap
@@ -35,6 +35,7 @@ from optsched.problem import (
     Sense,
     Status,
     family_of,
+    get_family,
 )
 from optsched.process import blas, interrupts, work_units
 from optsched.process.background import supervised
@@ -75,7 +76,7 @@ class Optimum(Frozen):
     certificate: SerializeAsAny[Frozen] | None = Field(
         description="prices from which anyone can recompute the bound"
     )
-    seconds: float
+    seconds: float = Field(ge=0)
     effort: float | None = Field(
         default=None, ge=0, description="units of work that were counted, about a millisecond each"
     )
@@ -95,6 +96,11 @@ class Optimum(Frozen):
     )
 
     _of_family = field_validator("schedule", "certificate", mode="before")(of_family)
+
+    @field_validator("method")
+    @classmethod
+    def _is_one(cls, method: str, info: ValidationInfo) -> str:
+        return method_of(get_family(info.data["family"]), OLD_METHODS.get(method, method))
 
     def summary(self) -> dict[str, Any]:
         """Return the fields of ``--json``: all but the data, and the instance."""
@@ -192,7 +198,9 @@ def method_of(family: Family, method: str) -> str:
         notify(f"warning: method {method} is deprecated, use {OLD_METHODS[method]}")
         method = OLD_METHODS[method]
     if method not in family.methods:
-        raise InputError(f"unknown method {method!r}, expected one of: {', '.join(family.methods)}")
+        raise InputError(
+            f"unknown method {short(method)}, expected one of: {', '.join(family.methods)}"
+        )
     return method
 
 

@@ -127,14 +127,13 @@ def _best(family: Family, instance: Instance, mine: Optimum, theirs: Optimum) ->
     known = Interval(family, instance, value, bound, parts["schedule"], parts["certificate"])
     bound = known.certified()
     gap = known.at(bound).gap
-    methods = dict.fromkeys([mine.method, theirs.method])
     return mine.model_copy(
         update={
             **parts,
             **{"value": value, "value_level": LEVEL, "bound": bound, "bound_level": LEVEL},
             **{"gap": gap, "certified_bound": bound, "certified_gap": gap},
             "status": Status.of(gap, CLOSED, LEVEL),
-            "method": theirs.method if schedule and proof else " and ".join(methods),
+            "method": theirs.method,
             "seconds": theirs.seconds,
             "effort": None,
         }

@@ -82,6 +82,17 @@ def closing(path: Path, facts: Iterable[tuple[str, str]], *more: Code) -> list[S
     ]
 
 
+def of_whatif(command: str) -> list[Code]:
+    """Return the command that a what-if states, quoted anew; none if it runs anything else."""
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return []
+    if words[:2] != ["optsched", "whatif"] or any("exec:" in word for word in words):
+        return []
+    return [Code("It was made by, as the file states; not checked:", shlex.join(words))]
+
+
 def of_campaign(store: Path, plan: Plan, versions: Mapping[str, str]) -> list[Code]:
     """Return what to type to compute a campaign again, to go on with it, and to look closer."""
     name, text = shlex.quote(store.name), plan_text(plan)
@@ -115,22 +126,21 @@ def install(versions: Mapping[str, str]) -> str:
 
 def of_result(file: Path, method: str, seed: int | None, runs: list[Run]) -> list[Code]:
     """Return what to type to check a result, and to compute it again."""
-    name = shlex.quote(file.name)
-    found = [Code("Check value and bound again, in exact arithmetic:", f"optsched verify {name}")]
+    name = file.name
+    check = shlex.join(["optsched", "verify", name])
+    found = [Code("Check value and bound again, in exact arithmetic:", check)]
     if runs:
         outside = [r.policy for r in runs if r.policy not in get_family(r.family).policies]
         named = [f"FILE.py:{r.policy}" if r.policy in outside else r.policy for r in runs]
-        requested = " ".join(f"--policy {shlex.quote(policy)}" for policy in named)
-        sealed = " --sandbox" if all(run.sealed for run in runs) else ""
-        words = f"optsched ratio {name} {requested} --optimum {name} --seed {seed}{sealed}"
+        words = ["optsched", "ratio", name]
+        words += [word for policy in named for word in ("--policy", policy)]
+        how = ["--seed", str(seed), *["--sandbox"] * all(run.sealed for run in runs)]
         where = f" (FILE.py: the file of {', '.join(outside)}; or MODULE:CLASS, exec:COMMAND)"
         again = f"Run the policies again{where * bool(outside)}, next to the optimum of the file:"
-        found.append(Code(again, words))
-        words = (
-            f"optsched ratio {name} {requested} --method {method} --seed {seed}{sealed} --no-cache"
-        )
-        found.append(Code("Look for the optimum anew as well:", words))
+        found.append(Code(again, shlex.join([*words, "--optimum", name, *how])))
+        anew = shlex.join([*words, "--method", method, *how, "--no-cache"])
+        found.append(Code("Look for the optimum anew as well:", anew))
     else:
-        words = f"optsched solve {name} --method {method}"
-        found.append(Code("Look for the optimum anew:", words))
+        anew = shlex.join(["optsched", "solve", name, "--method", method])
+        found.append(Code("Look for the optimum anew:", anew))
     return found

@@ -13,7 +13,6 @@ from optsched.pages.blocks import (
     Bar,
     Bars,
     Block,
-    Code,
     ColumnHeader,
     Curve,
     FactList,
@@ -25,7 +24,7 @@ from optsched.pages.blocks import (
     Words,
 )
 from optsched.pages.curves import steps_path
-from optsched.pages.repeat import of_page
+from optsched.pages.repeat import of_page, of_whatif
 from optsched.pages.scales import AxisScale
 from optsched.problem import REAL
 
@@ -91,7 +90,7 @@ def page_of_whatif(path: Path, callback: Callable[[str], None]) -> Page:
                 [
                     Words(method),
                     FactList("provenance", facts),
-                    *([Code("It was made by", found.command)] if found.command else []),
+                    *of_whatif(found.command or ""),
                     of_page(path),
                 ],
             ),

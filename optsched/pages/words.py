@@ -94,7 +94,7 @@ def of_optimum(optimum: Optimum) -> str:
     best = f"{optimum.scope} schedule" if optimum.scope else "schedule"
     if optimum.status is Status.INFEASIBLE:
         return f"No {best} exists ({optimum.bound_level})."
-    if optimum.method == RELAXATION:
+    if optimum.method == RELAXATION and optimum.value is None:
         if optimum.bound is None:
             return "The relaxation gives a bound only, and it was not reached."
         return f"The relaxation gives a bound only: {optimum.bound:.6g} ({optimum.bound_level})."

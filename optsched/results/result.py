@@ -214,6 +214,10 @@ def references_in(content: Mapping[str, Any], path: Path, family: Family) -> dic
     others = content.get("references", {})
     if not isinstance(others, dict):
         raise InputError(f'{path}: "references" is no object')
+    allowed = {RELAXATION, *family.references}
+    if unknown := [name for name in others if name not in allowed]:
+        known = ", ".join(sorted(allowed))
+        raise InputError(f"{path}: references: has {short(unknown[0])}, expected only: {known}")
     return {
         name: _record(Optimum, other, f"{path}: references.{name}", family.name)
         for name, other in others.items()

@@ -108,6 +108,10 @@ EDITS = (
     {"schedules": None},
     {"optimum.value": "1"},
     {"optimum.seconds": True},
+    {"optimum.seconds": -5.0},
+    {"optimum.method": "exhaustive search"},
+    {"optimum.method": "cp-sat "},
+    {"optimum.method": ["auto"]},
     {"optimum.effort": "3"},
     {"optimum.bound": "inf"},
     {"optimum.scope": "constructor"},
@@ -127,6 +131,19 @@ def test_what_only_one_of_them_used_to_refuse(results, tmp_path):
     found = answers(files, tmp_path)
     for path, edit in zip(files, EDITS, strict=True):
         assert not any(part["accepted"] for part in found[str(path)]), edit
+    assert differences(files, found) == []
+
+
+def test_methods_are_those_of_the_family(results, tmp_path):
+    files, content = [], json.loads(results[0].read_text())
+    methods = [*get_family(content["family"]).methods]
+    for name in [*methods, *["cp-sat"] * ("cpsat" in methods), "exponential"]:
+        content["optimum"]["method"] = name
+        files.append(tmp_path / f"{name}.json")
+        files[-1].write_text(json.dumps(content))
+    found = answers(files, tmp_path)
+    accepted = [all(part["accepted"] for part in found[str(path)]) for path in files]
+    assert accepted == [True] * (len(files) - 1) + [False]
     assert differences(files, found) == []
 
 

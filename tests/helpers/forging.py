@@ -48,7 +48,7 @@ def written(instance: Instance, **known: Any) -> Optimum:
         "family": family.name,
         "sense": family.sense,
         "instance_sha256": instance.digest(),
-        "method": "by hand",
+        "method": "auto",
         "status": Status.NO_SCHEDULE,
         "schedule": None,
         "certificate": None,

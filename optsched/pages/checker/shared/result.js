@@ -6,6 +6,18 @@ const CLOSED = 1e-6; // so does a bound that closes the gap
 const EXISTS = "it is stated that no schedule exists, but there is one";
 const LARGEST_CERTIFICATE = 20000000; // characters
 
+const CPSAT = ["cpsat", "cp-sat"]; // now, and in earlier files
+const METHODS = {
+  oasis: ["auto", "compact", ...CPSAT, "branch-and-price", "search", "relaxation"],
+  dmlrs: ["auto", "compact", ...CPSAT, "colgen", "branch-and-price", "search", "relaxation"],
+  completion: ["auto", "compact", ...CPSAT, "colgen", "search", "relaxation"],
+  bipartite: ["auto", "stationary", "conic", "relaxation"],
+  bot: ["auto", "interior", "conic", "simplex", "relaxation"],
+  rigid: ["auto", ...CPSAT, "relaxation"],
+  "declared-max": ["auto", "tree", "relaxation", ...CPSAT],
+  "declared-min": ["auto", "tree", "relaxation", ...CPSAT],
+};
+
 const level = orNull(oneOf("claimed", "cross-checked", "certified"));
 const numberOrNull = orNull(number());
 const gapOrNull = orNull(gapSize);
@@ -14,7 +26,7 @@ const optimumKind = (family) =>
     family: text,
     sense: oneOf("max", "min"),
     instance_sha256: text,
-    method: text,
+    method: oneOf(...METHODS[family.name]),
     status: oneOf("optimal", "claimed optimal", "feasible", "infeasible", "no_schedule", "bound only"),
     value: numberOrNull,
     bound: numberOrNull,
@@ -26,7 +38,7 @@ const optimumKind = (family) =>
     scope: [text, ""],
     schedule: orNull(family.schedule),
     certificate: orNull(family.certificate),
-    seconds: number(),
+    seconds: number({ least: 0 }),
     effort: [orNull(number({ least: 0 })), null],
     history: [list(record({ seconds: number(), value: numberOrNull, bound: numberOrNull })), []],
     params: [anyObject, {}],
@@ -108,6 +120,7 @@ function checkFile(file) {
     parts.push(["optimum", optimumKind(family), content.get("optimum"), ""]);
     const others = content.has("references") ? content.get("references") : new Map();
     need(others instanceof Map, '"references" is no object');
+    for (const name of others.keys()) need(name === "relaxation" || hasName(family.scopes ?? {}, name), `references: has ${shown(name)}, expected the relaxation or a scope of the family`);
     for (const [name, other] of others) parts.push([`references.${name}`, optimumKind(family), other, name]);
     const runs = content.has("runs") ? content.get("runs") : [];
     need(Array.isArray(runs), '"runs" is no list');
