@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pandas as pd
@@ -20,9 +21,8 @@ MOST_PAGE = 1 << 22  # bytes
 SIZES = ("small", "medium", "large")
 
 
-def generated(library: Library) -> str:
+def generated(tables: Mapping[str, pd.DataFrame]) -> str:
     """Return the tables of the page: entries by family and size, and those that are not closed."""
-    tables = {family: load_table(library, family) for family in library.families}
     lines = ["| family | size | entries | from traces | " + " | ".join(STATUSES) + " |"]
     lines.append("|---" * 2 + "|---:" * (2 + len(STATUSES)) + "|")
     for family, table in tables.items():
@@ -55,7 +55,15 @@ def page_of(library: Library) -> Path:
 
 
 def update_page(library: Library) -> bool:
-    """Write the generated part of the page anew; False: the library has no page.
+    """Write the generated part of the page anew; False: the library has no page."""
+    text = page_text(library, {family: load_table(library, family) for family in library.families})
+    if text is not None:
+        write_whole(page_of(library), text)
+    return text is not None
+
+
+def page_text(library: Library, tables: Mapping[str, pd.DataFrame]) -> str | None:
+    """Return the page with its part that is generated from tables; None: the library has no page.
 
     Raises
     ------
@@ -64,11 +72,10 @@ def update_page(library: Library) -> bool:
     """
     path = page_of(library)
     if not path.is_file():
-        return False
+        return None
     text = read_limited(path, MOST_PAGE).decode("utf-8")
     if text.count(BEGIN) != 1 or text.count(END) != 1:
         raise InputError(f"{path}: lacks the lines {BEGIN!r} and {END!r}, expected each once")
     before, rest = text.split(BEGIN)
     after = rest.split(END)[1]
-    write_whole(path, f"{before}{BEGIN}\n\n{generated(library)}\n\n{END}{after}")
-    return True
+    return f"{before}{BEGIN}\n\n{generated(tables)}\n\n{END}{after}"

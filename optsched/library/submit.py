@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from optsched.core import Optimum
 from optsched.engine.interval import CLOSED, Interval
+from optsched.files.atomic_io import write_whole
 from optsched.files.format import instance_of, parse_json, read_json
 from optsched.library.packs import Library, result_text
-from optsched.library.page import update_page
-from optsched.library.table import Row, derive, load_table, replace_row
+from optsched.library.page import page_of, page_text
+from optsched.library.table import (
+    FILE,
+    Row,
+    derive,
+    load_table,
+    parse_table,
+    place_of,
+    with_row,
+)
+from optsched.library.verify import verify
 from optsched.problem import Family, InputError, Instance, Level, Status, agree, get_family
 from optsched.results.result import SAME, part_of, recheck_optimum
 
@@ -50,16 +61,25 @@ class Taken:
         }
 
 
-def submit(library: Library, path: Path) -> Taken:
+def submit(
+    library: Library,
+    path: Path,
+    *,
+    workers: int = 1,
+    callback: Callable[[str], None] = lambda _text: None,
+) -> Taken:
     """Take improvements from a result file; the pack, the table and the page are written anew.
 
-    A schedule and a bound may come from different files: the entry keeps the best of each.
+    A schedule and a bound may come from different files: the entry keeps the best of each. Table
+    and page state numbers of all entries, so that nothing is written unless all of them verify;
+    ``workers`` and ``callback`` are those of :func:`optsched.library.verify.verify`.
 
     Raises
     ------
     InputError
         The file is no result, its instance is in no pack, or something in it is wrong: a schedule
-        that breaks the model, a certificate that proves less than is claimed.
+        that breaks the model, a certificate that proves less than is claimed. An entry or a table
+        of the library is wrong.
     """
     content = read_json(path, "result")
     instance = instance_of(content, path)
@@ -69,6 +89,8 @@ def submit(library: Library, path: Path) -> Taken:
     name = _entry(library, instance, path)
     text = library.text(name)
     before, wrong = derive(name, text)
+    if before["sha256"] != instance.digest():
+        wrong.append(f"{FILE} gives it the SHA-256 of another instance")
     if wrong:
         raise InputError(f"{name}: is damaged itself: {wrong[0]}; expected a library that verifies")
     content = parse_json(text, Path(name), "result")
@@ -79,6 +101,9 @@ def submit(library: Library, path: Path) -> Taken:
     _must_hold(family, instance, best, path)
     line = result_text(instance, best)
     after, _ = derive(name, line)
+    checked = verify(library, workers=workers, callback=callback)
+    if not checked.accepted:
+        raise InputError(f"{checked.lines()[0]}; expected a library that verifies")
     _replace(library, name, line, after)
     changed = tuple(what for what in ("value", "bound") if getattr(mine, what) != after[what])
     return Taken(name, changed, before, after)
@@ -94,7 +119,7 @@ def _must_hold(family: Family, instance: Instance, submitted: Optimum, path: Pat
 
 
 def _entry(library: Library, instance: Instance, path: Path) -> str:
-    """Return the name of the entry of an instance."""
+    """Return the name of the entry of an instance, as the table states."""
     if instance.family in library.families:
         table = load_table(library, instance.family)
         found = table.index[table["sha256"] == instance.digest()]
@@ -149,6 +174,11 @@ def _replace(library: Library, name: str, line: bytes, row: Row) -> None:
     pack, number = library.place(name)
     texts = [text for _, text in pack.lines()]
     texts[number - 1] = line
-    pack.write(texts)
-    replace_row(library, pack.family, row)
-    update_page(library)
+    table, place = with_row(library, pack.family, row), place_of(library, pack.family)
+    tables = {family: load_table(library, family) for family in library.families}
+    tables[pack.family] = parse_table(table.encode(), place)
+    page = page_text(library, tables)
+    pack.write(texts)  # from here on, nothing can be refused
+    write_whole(place, table)
+    if page is not None:
+        write_whole(page_of(library), page)

@@ -62,7 +62,9 @@ def derive(name: str, text: bytes) -> tuple[Row, list[str]]:
     content = parse_json(text, Path(name), "result")
     instance = instance_of({k: v for k, v in content.items() if k != "instance_sha256"}, Path(name))
     found = NAME.fullmatch(name)
-    family, kind = (found[1], found[2]) if found else (instance.family, "-")
+    if found is None:
+        raise InputError(f"{name}: is no name, expected one such as oasis-small-drawn-0001")
+    family, kind = found[1], found[2]
     stated = content.get("optimum", {})
     checks = recheck_content(content, Path(name))
     complaints = [complaint for check in checks for complaint in check.complaints]
@@ -145,8 +147,17 @@ def load_table(library: Library, family: str) -> pd.DataFrame:
     InputError
         There is none, or it lacks a column.
     """
-    path = library.folder / family / FILE
-    data = read_limited(path, LARGEST)
+    path = place_of(library, family)
+    return parse_table(read_limited(path, LARGEST), path)
+
+
+def place_of(library: Library, family: str) -> Path:
+    """Return the path of the table of a family."""
+    return library.folder / family / FILE
+
+
+def parse_table(data: bytes, path: Path) -> pd.DataFrame:
+    """Return the table in ``data``; see :func:`load_table`."""
     try:
         columns = len(next(csv.reader(StringIO(data.decode())), ()))
         if columns * data.count(b"\n") > MOST_CELLS:
@@ -164,19 +175,23 @@ def load_table(library: Library, family: str) -> pd.DataFrame:
 
 def write_table(library: Library, family: str, rows: Sequence[Row]) -> None:
     """Write the table of a family from derived rows, by name."""
+    write_whole(place_of(library, family), table_text(rows))
+
+
+def table_text(rows: Sequence[Row]) -> str:
+    """Return the text of a table, by name."""
     ordered = sorted(rows, key=lambda row: str(row["name"]))
     table = pd.DataFrame.from_records(ordered)
     names = [str(name) for name in table.columns if name not in KEY]
     others = [name for name in names if table[name].nunique(dropna=False) > 1]
-    text = table.to_csv(columns=[*KEY, *others], index=False, lineterminator="\n")
-    write_whole(library.folder / family / FILE, text)
+    return table.to_csv(columns=[*KEY, *others], index=False, lineterminator="\n")
 
 
-def replace_row(library: Library, family: str, row: Row) -> None:
-    """Put a derived row into the table instead of the one of that name; columns stay."""
+def with_row(library: Library, family: str, row: Row) -> str:
+    """Return the text of a table with a derived row instead of that of its name; columns stay."""
     listed = rows_of(library, family)
     mine = {name: x for name, x in row.items() if name in listed[0]}
-    write_table(library, family, [mine if e["name"] == row["name"] else e for e in listed])
+    return table_text([mine if e["name"] == row["name"] else e for e in listed])
 
 
 def rows_of(library: Library, family: str) -> list[dict[str, str]]:

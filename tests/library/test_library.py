@@ -3,6 +3,7 @@
 import csv
 import json
 import lzma
+import shutil
 from pathlib import Path
 
 import pytest
@@ -294,6 +295,7 @@ def test_a_better_schedule_and_bound_are_taken_from_two_files(library, solved, t
     bare |= {"gap": None, "certified_gap": None}
     save_result(other, INSTANCES[2], best.model_copy(update=bare))
     assert submit(library, one).better == ("value",)
+    assert contents(library)[2]["optimum"]["method"] == "auto"  # the last that made it better
     taken = submit(library, other)
     assert taken.better == ("bound",)
     assert (taken.name, taken.after["status"]) == (NAMES[2], "easy")
@@ -306,6 +308,61 @@ def test_a_better_schedule_and_bound_are_taken_from_two_files(library, solved, t
     assert page.endswith("more\n")
     assert "| `oasis` | small | 3 | 0 | 3 | 0 | 0 |" in page
     assert submit(library, other).better == ()
+
+
+@pytest.fixture
+def better(tmp_path):
+    """Return a result that is better than the last entry."""
+    path = tmp_path / "better.json"
+    save_result(path, INSTANCES[2], solve(INSTANCES[2], work_limit=300))
+    return path
+
+
+FALSE_ROWS = {
+    "a value": {"status": "open", "value": "1234567", "bound": "7654321", "gap": "0.5"},
+    "no number": {"status": "open", "value": "abc"},
+    "a status": {"status": "open | 1 | 2 | 3"},
+    "a name": {"name": "oasis-<script>alert(1)</script>"},
+    "an instance": {"sha256": INSTANCES[2].digest()},
+}
+
+
+@pytest.mark.parametrize("what", FALSE_ROWS)
+def test_nothing_is_written_next_to_a_false_row(library, better, what):
+    path = library.folder / "oasis" / "table.csv"
+    rows = list(csv.DictReader(path.open()))
+    rows[0] |= FALSE_ROWS[what]
+    with path.open("w", newline="") as f:
+        writer = csv.DictWriter(f, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+    refused_and_unchanged(library, better, "expected a library that verifies")
+
+
+def refused_and_unchanged(library, better, why):
+    files = [file for file in library.folder.parent.parent.rglob("*") if file.is_file()]
+    before = [file.read_bytes() for file in files]
+    with pytest.raises(InputError, match=why):
+        submit(library, better)
+    assert [file.read_bytes() for file in files] == before
+
+
+def test_nothing_is_written_next_to_a_damaged_entry_of_another_family(library, better):
+    shutil.copytree(library.folder / "oasis", library.folder / "bot")
+    refused_and_unchanged(library, better, "expected a library that verifies")
+
+
+def test_nothing_is_written_without_a_place_in_the_page(library, better):
+    page = library.folder.parent.parent / "docs" / "library.md"
+    page.write_text("# L\n")
+    refused_and_unchanged(library, better, "lacks the lines")
+
+
+def test_entries_whose_names_are_none_are_damaged(library):
+    shutil.move(library.folder / "oasis", library.folder / "oasis<b>")
+    (name, (why,)), *_ = verify(library).damaged.items()
+    assert name == "oasis<b>-small-drawn-0001"
+    assert why.startswith("is no name, expected one such as oasis-small-drawn-0001")
 
 
 def test_what_is_equal_wrong_or_unknown_is_refused(library, solved, tmp_path):

@@ -23,6 +23,7 @@ Folder = Annotated[
         help="Library (default: benchmarks/instances of the source tree).",
     ),
 ]
+Workers = Annotated[int, typer.Option(min=1, max=256, help="Worker processes.")]
 Families = Annotated[
     list[str] | None,
     typer.Option("--family", metavar="NAME", help="Only entries of this family; may be repeated."),
@@ -152,7 +153,7 @@ def get(
 @with_verbosity
 def verify(
     family: Families = None,
-    workers: Annotated[int, typer.Option(min=1, max=256, help="Worker processes.")] = 2,
+    workers: Workers = 2,
     sample: Annotated[
         int, typer.Option(min=1, help="Verify 1 in N entries (at least one), chosen at random.")
     ] = 1,
@@ -185,13 +186,15 @@ def submit(
     file: Annotated[
         Path, typer.Argument(metavar="FILE", help="Result file for an instance of the library.")
     ],
+    workers: Workers = 2,
     library: Folder = None,
     as_json: Json = False,
 ) -> None:
     """Submit a better schedule or a better bound to the library.
 
     Both are verified as by `optsched verify`. A strictly better one replaces that of the entry, and
-    table and page are updated. Exit status 1: neither is better.
+    table and page are updated, after the whole library was verified. Exit status 1: neither is
+    better.
 
     Example:  optsched library submit better.json
     """
@@ -200,8 +203,8 @@ def submit(
     from optsched.library.submit import submit as take
 
     found = open_library(library)
-    with ending_well(), Ticker(f"checking {file}"):
-        taken = take(found, file)
+    with ending_well(), Ticker(f"checking {file}") as ticker:
+        taken = take(found, file, workers=workers, callback=ticker.show)
     print_result(taken.summary(), as_json, *map(messages.printable, taken.lines()))
     raise typer.Exit(0 if taken.better else 1)
 
