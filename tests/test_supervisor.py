@@ -215,6 +215,23 @@ def test_a_worker_that_does_not_listen_is_killed_and_its_best_is_kept(call, fold
     assert status == 0
 
 
+@pytest.mark.parametrize("output", [(), ("-o", "result.json")], ids=["no file", "file"])
+def test_an_optimum_that_was_given_is_the_best_so_far(call, folder, output):
+    assert call("solve", folder / "small.json", "-o", folder / "best.json")[0] == 0
+    known = json.loads((folder / "best.json").read_text())["optimum"]
+    given = ("--optimum", "best.json", "-p", "fifo", "-p", "bad:Stuck")
+    process = start(folder, "ratio", "small.json", *given, *output)
+    announced(process)
+    process.send_signal(signal.SIGINT)
+    _, err = ends(process, 130)
+    assert f"best so far: oasis: {known['value']:.6g} is optimal (certified)" in err
+    if output:
+        content = json.loads((folder / "result.json").read_text())
+        assert content["optimum"]["certificate"] == known["certificate"]
+        assert [run["policy"] for run in content["runs"]] == ["fifo"]
+        assert call("verify", folder / "result.json")[0] == 0
+
+
 def test_a_second_signal_kills_at_once(folder):
     process = start(folder, "run", "small.json", "-p", "bad:Stuck", "-o", "run.json")
     announced(process)

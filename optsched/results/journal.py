@@ -80,7 +80,7 @@ class Journal:
             self._keep(progress)
 
     def record(self, found: Run | Failed | Optimum) -> None:
-        """Take down a policy's run, or the optimum; what is found after it are references."""
+        """Take down a policy's run, or the optimum; other optima after it are references."""
         if not crash_state.is_watched() or isinstance(found, Failed):
             return
         if isinstance(found, Optimum):
@@ -100,7 +100,7 @@ class Journal:
     def _keep(self, progress: Progress) -> None:
         began = time.perf_counter()
         with suppress(InputError):  # what cannot be kept is no reason to stop
-            self._write(settle(*progress.so_far(), self._method))
+            self._write(self._optimum or settle(*progress.so_far(), self._method))
         now = time.perf_counter()
         self._next = now + (now - began) / SHARE
 

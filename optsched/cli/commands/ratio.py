@@ -175,6 +175,8 @@ def ratio(
             elif recalled := optimum_cache.lookup(instance, limits):
                 known, others = recalled
                 ticker.print("cached optimum, checked again (--no-cache: solve again)")
+            if known is not None:
+                journal.record(known)
             rows = RowPrinter(instance, names, ticker)
             rows.begin()
 
