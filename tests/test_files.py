@@ -256,6 +256,13 @@ def test_a_file_that_is_too_long_is_not_read(tmp_path):
     assert one_line(tmp_path / "huge.json") == ": 268435457 bytes, expected at most 268435456"
 
 
+@pytest.mark.parametrize("part", [b"{}", b"[]"])
+def test_a_file_of_too_many_parts_is_refused_before_it_is_parsed(tmp_path, part):
+    path, many = tmp_path / "many.json", 1 << 22
+    path.write_bytes(b'{"format": 1, "kind": "result", "x": [' + b",".join([part] * many) + b"]}")
+    assert one_line(path) == f": holds more than {many} lists and objects, expected at most that"
+
+
 @pytest.mark.parametrize(
     ("place", "value", "message"),
     [

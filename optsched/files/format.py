@@ -30,6 +30,7 @@ Record = TypeVar("Record", bound=Frozen)
 FORMAT = 1
 STORE = b"SQLite format 3\0"  # how the store of a campaign begins
 LARGEST = 1 << 28  # bytes of a file that is read
+MOST_PARTS = 1 << 22  # lists and objects of a file, of which each takes some hundred bytes
 REPEATED = 4096  # whole numbers of a file, of which each is one object in memory
 NUMBERS = frozenset((int, float, type(None)))
 NESTED = frozenset((dict, list))
@@ -84,6 +85,10 @@ def parse_json(data: bytes, path: Path, *kinds: str) -> dict[str, Any]:
         raise InputError(
             f"{path}: is the store of a campaign, expected JSON; optsched campaign verify and "
             "optsched report read stores"
+        )
+    if data.count(b"[") + data.count(b"{") > MOST_PARTS:
+        raise InputError(
+            f"{path}: holds more than {MOST_PARTS} lists and objects, expected at most that"
         )
     try:
         content = json.loads(
