@@ -376,6 +376,38 @@ def test_theorems_are_about_the_familys_own_policies_only():
     assert other.guarantee is None
 
 
+def test_theorems_are_about_the_parameters_and_decisions_of_the_paper(tmp_path):
+    inst = get_family("completion").generate("small", seed=1)
+    assert simulate(inst, AOnline(most_workers=1)).guarantee is None
+    policy = AOnline()
+    assert [simulate(inst, policy).guarantee for _ in range(2)] == [156, 156]
+    policy.step = lambda _event: {}
+    with pytest.raises(InputError, match="its name 'a_online' is that of a policy of family"):
+        simulate(inst, policy)
+    file = tmp_path / "own.py"
+    file.write_text(
+        "from optsched.families.completion.policies.paper import AOnline\n\n"
+        "a_online, near = AOnline(most_workers=1), AOnline()\n"
+    )
+    with pytest.raises(InputError, match="its name 'a_online' is that of a policy of family"):
+        simulate(inst, f"{file}:a_online")
+    assert simulate(inst, f"{file}:near").guarantee is None
+
+
+def test_run_times_of_jobs_to_come_are_of_the_future():
+    inst = get_family("rigid").generate("small", seed=1)
+    policy = get_family("rigid").policies["fcfs"]()
+
+    class Told:
+        name, information, knows = "told", "after", ("run_times",)
+        start, step = policy.start, policy.step
+
+    found = compare(inst, [Told(), "easy-exact"], work_limit=100)
+    known = {row.name: row.information for row in found.policies}
+    assert known == {"told": "after, future", "easy-exact": "after"}
+    assert "knows future" in str(simulate(inst, Told()))
+
+
 def test_a_policy_under_the_name_of_another_is_not_the_familys_own(oasis):
     policy = Fifo()
     policy.name = "oasis"

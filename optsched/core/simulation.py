@@ -19,7 +19,7 @@ from optsched.files.format import of_family
 from optsched.numbers.json_float import Signed
 from optsched.numbers.streams import Streams
 from optsched.policies.knowledge import checked_prior, compute, own
-from optsched.policies.loader import blamed, get_policy, introduced, is_own, no_name
+from optsched.policies.loader import blamed, get_policy, introduced, is_own, is_published, no_name
 from optsched.problem import (
     Family,
     Frozen,
@@ -97,7 +97,7 @@ class Run(Frozen):
             f"decided in {self.seconds:.3f} s",
             self.seal,
         ]
-        known = [*([FUTURE] if FUTURE in self.prior else []), *self.own]
+        known = [*([FUTURE] if self.foresight else []), *self.own]
         if known:
             parts.append(f"knows {', '.join(known)}")
         return ", ".join(parts)
@@ -115,7 +115,17 @@ class Run(Frozen):
     @property
     def informed(self) -> str:
         """When the policy decided, and whether it knew the future, such as `lookahead`."""
-        return f"{self.information}, future" if FUTURE in self.prior else self.information
+        return f"{self.information}, future" if self.foresight else self.information
+
+    @property
+    def foresight(self) -> bool:
+        """Whether the policy knew something of jobs before they arrived.
+
+        The family's own policies use what they know of a job only once it has arrived.
+        """
+        family = get_family(self.family)
+        ahead = () if self.policy in family.policies else family.ahead
+        return not self.prior.keys().isdisjoint((FUTURE, *ahead))
 
     @property
     def own(self) -> tuple[str, ...]:
@@ -241,7 +251,8 @@ def simulate(
             chosen = get_policy(family, policy)
         else:
             chosen = policy
-        return _run(family, original, chosen, seed, prior, progress, decision_limit)
+        own = policy in family.policies if isinstance(policy, str) else is_own(family, policy)
+        return _run(family, original, chosen, seed, prior, progress, decision_limit, own)
 
 
 class Original:
@@ -275,9 +286,9 @@ def _run(
     prior: Prior | None,
     progress: Callable[[int], None] | None,
     decision_limit: float | None,
+    ours: bool,
 ) -> Run:
     sealed = isinstance(policy, SealedPolicy)
-    ours = policy.own if isinstance(policy, SealedPolicy) else is_own(family, policy)
     limit = None if sealed else decision_limit  # the other end of a pipe keeps it itself
     with Explained(f"policy {kind_of(policy)}", InputError, limit=limit), limited(limit):
         called = str(getattr(policy, "name", kind_of(policy)))
@@ -336,6 +347,7 @@ def _run(
         raise PolicyError(f"policy {name}: {err}") from err
     if verdict.value is None:
         raise PolicyError(f"policy {name} broke the model: {_first_of(verdict)}")
+    proved = ours and prior is None and (sealed or is_published(family, policy))
     return Run(
         family=family.name,
         instance_sha256=original.digest,
@@ -350,7 +362,7 @@ def _run(
         sealed=sealed,
         guards=getattr(policy, "guards", ()) if sealed else (),
         decision_limit=getattr(policy, "limit", None) if sealed else limit,
-        guarantee=family.guarantee(evaluated, name, known) if ours and prior is None else None,
+        guarantee=family.guarantee(evaluated, name, known) if proved else None,
         seconds=seconds,
         slowest=slowest,
     )

@@ -577,7 +577,8 @@ def contender_of(content: str, name: str = "") -> str:
 
 
 IN_SANDBOX = " in a sandbox"  # a label ends in it
-AHEAD = "knows the future"  # message of a cell
+KNOWS = "knows "  # a message begins so
+AHEAD = "the future"  # what a policy with foresight knows
 PARTIAL = "sandbox: partial"  # a part of a message: guards were missing
 CALLED = "calls itself "  # a message, or the end of one: a policy's own name
 
@@ -591,6 +592,16 @@ def without_guards(message: str | None) -> str | None:
     said, calls, name = (message or "").partition(CALLED)
     kept = [part for part in said.split("; ") if not part.startswith(PARTIAL)]
     return "; ".join(kept) + calls + name or None
+
+
+def known_of(message: str | None) -> tuple[str, ...]:
+    """Return what a policy knew beforehand, as far as the message of a cell states it.
+
+    >>> known_of("knows the future, own:load; calls itself mine"), known_of("calls itself mine")
+    (('the future', 'own:load'), ())
+    """
+    first = (message or "").partition(CALLED)[0].partition("; ")[0]
+    return tuple(first.removeprefix(KNOWS).split(", ")) if first.startswith(KNOWS) else ()
 
 
 def missing_guards(messages: Iterable[str]) -> list[str]:
@@ -610,7 +621,7 @@ def missing_guards(messages: Iterable[str]) -> list[str]:
 def knows_future(family: Family, content: str) -> bool:
     """Whether a policy of the family, as it is stored, has foresight.
 
-    One from outside is not looked at: that would run it. Its cells have the message `AHEAD`.
+    One from outside is not looked at: that would run it. Its cells have a message, see `known_of`.
     """
     data = json.loads(content)
     if data["policy"] not in family.policies:

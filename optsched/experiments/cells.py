@@ -15,13 +15,13 @@ from dataclasses import dataclass, replace
 from pydantic import ValidationError
 
 from optsched.core import Ratio, measure_of
-from optsched.core.simulation import FUTURE
 from optsched.engine.interval import CLOSED, Interval
 from optsched.engine.warm_start import check_schedule
 from optsched.experiments.cell_keys import (
     AHEAD,
     CALLED,
     KEY,
+    KNOWS,
     PARTIAL,
     Contender,
     Reference,
@@ -198,9 +198,8 @@ def _row(task: CellTask, instance: Instance) -> CellRow:
         raise
     known = family.strictly(instance, run.schedule)[1].value if run.obeys else None
     low, high = ratio_of(task, instance, run.value, known, best)
-    own = task.contender.name in family.policies  # these look at jobs that have arrived only
-    ahead = {FUTURE} if own else {FUTURE, *family.ahead}
-    said = [AHEAD] if ahead & run.prior.keys() else []
+    knows = [*([AHEAD] if run.foresight else []), *run.own]
+    said = [KNOWS + ", ".join(knows)] if knows else []
     if run.seal.startswith(PARTIAL):
         said.append(run.seal)
     if task.contender.name not in (run.policy, *family.policies):

@@ -10,6 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, Self
 
@@ -25,6 +26,7 @@ from optsched.experiments.cell_keys import (
     Reference,
     canonical,
     contender_of,
+    known_of,
     knows_future,
     missing_guards,
     source_of,
@@ -61,7 +63,7 @@ class Cells:
     policies: list[str]  # as they are stored
     cases: list[tuple[Any, str, str]]  # instance, source and reference, as they are stored
     instances: dict[Any, tuple[int, str]]  # seed and digest
-    foresight: frozenset[str] = frozenset()  # policies from outside that knew the future
+    known: Mapping[str, frozenset[str]] = field(default_factory=dict)  # by policies, beforehand
     called: Mapping[str, str] = field(default_factory=dict)  # policies from outside: own names
     given: Mapping[str, str] = field(default_factory=dict)  # names of sources: `plan_names`
     missing: Mapping[str, Sequence[str]] = field(default_factory=dict)  # guards of sandboxes
@@ -113,7 +115,10 @@ class Cells:
             [words[number] for number in policies.tolist()],
             [(i, words[known[i][1]], words[r]) for i, r in pairs],
             {i: (row[2], "" if row[3] is None else row[3].hex()) for i, row in known.items()},
-            frozenset(text for text, message in said if message.startswith(AHEAD)),
+            {
+                text: frozenset(chain.from_iterable(map(known_of, messages)))
+                for text, messages in said_of.items()
+            },
             {text: message.partition(CALLED)[2] for text, message in said if CALLED in message},
             plan_names(store),
             {text: missing_guards(messages) for text, messages in said_of.items()},
@@ -262,6 +267,7 @@ class RatioSample:
     least: float = 0.0  # no ratio is below: 1 where the policy keeps to the model
     drawn: bool = False  # all instances are the same window of a trace: seeds draw attributes only
     foresight: bool = False  # the policy knew the future
+    own: tuple[str, ...] = ()  # statistics from outside that it knew
     claimed: int = 0  # ratios whose high end no certificate proves
     requested: str = ""  # as the plan names it, if that is another name
     family: str = ""
@@ -292,10 +298,14 @@ def samples(cells: Cells) -> list[RatioSample]:
             of_cases[cells.case[inside[0]]][0],
             cells.policies[cells.policy[inside[0]]],
         )
-        ahead = content in cells.foresight or knows_future(family, content)
+        known = cells.known.get(content, frozenset())
+        ahead = AHEAD in known or knows_future(family, content)
         plain = contender_of(content)
         requested = plain if plain != sample.policy else ""
-        made.append(replace(sample, foresight=ahead, requested=requested, family=family.name))
+        own = tuple(sorted(known - {AHEAD}))
+        made.append(
+            replace(sample, foresight=ahead, own=own, requested=requested, family=family.name)
+        )
     return sorted(made, key=lambda s: (s.group, s.policy))
 
 

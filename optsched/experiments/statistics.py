@@ -31,6 +31,7 @@ from optsched.core.intervals import (
     share_above,
     warning,
 )
+from optsched.experiments.cell_keys import AHEAD
 from optsched.experiments.ratios_by_policy import RatioSample
 from optsched.numbers.arrays import Floats
 from optsched.numbers.json_float import Extended
@@ -62,6 +63,9 @@ class Summary(Frozen):
     foresight: bool = Field(
         default=False,
         description="it knew the future: its ratio is not that of an online algorithm",
+    )
+    own: tuple[str, ...] = Field(
+        default=(), description="statistics from outside that it knew beforehand, own:NAME"
     )
     instances: int = Field(description="with a ratio")
     open: int = Field(description="instances whose optimum is not closed")
@@ -101,7 +105,8 @@ class Summary(Frozen):
     @property
     def named(self) -> str:
         """The policy, as in a table."""
-        return f"{self.policy} (knows the future)" if self.foresight else self.policy
+        known = [AHEAD] * self.foresight + [*self.own]
+        return f"{self.policy} (knows {', '.join(known)})" if known else self.policy
 
     @property
     def mean(self) -> str:
@@ -268,6 +273,7 @@ def summary(sample: RatioSample, *, seed: int = 0) -> Summary:
         policy=sample.policy,
         requested=sample.requested,
         foresight=sample.foresight,
+        own=sample.own,
         instances=sample.count,
         open=sample.open,
         claimed=sample.claimed,

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from optsched.engine.interval import CLOSED, Interval
-from optsched.experiments.cell_keys import AHEAD, Case, canonical, without_guards
+from optsched.experiments.cell_keys import Case, canonical, known_of, without_guards
 from optsched.experiments.cells import CellTask, instance_of, ratio_of
 from optsched.experiments.map_cells import call_all
 from optsched.experiments.plan import Plan
@@ -323,8 +323,8 @@ def _contradiction(task: CellTask, stored: StoredOptimum, fresh: StoredOptimum) 
 def _cannot_be(task: CellTask, row: Cell, again: CellRow, fresh: StoredOptimum) -> str | None:
     """Return contradictions in a cell, for any version."""
     family, instance = get_family(task.source.family), instance_of(task)[0]
-    if (again.message or "").startswith(AHEAD) > (row["cell_message"] or "").startswith(AHEAD):
-        return f"the row does not state that the policy {AHEAD}"
+    if lost := sorted({*known_of(again.message)} - {*known_of(row["cell_message"])}):
+        return f"the row does not state that the policy knows {', '.join(lost)}"
     if row["known"] is None and again.known is not None:
         return "the row states that the policy leaves the model, which it does not"
     for name in ("value", "known") if again.known is not None else ("known",):

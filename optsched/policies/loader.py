@@ -207,7 +207,7 @@ def _made(
         raise InputError(f"policy {name!r} is {factory!r:.60}, expected a class or a function")
     with loading(f"policy {name!r}"), messages.diverted():
         policy = _with(factory, name, parameters)
-        introduced(family, policy, name, own=is_own(family, policy))
+        introduced(family, policy, name, own=False)
         return policy
 
 
@@ -219,12 +219,22 @@ def _complain(missing: Sequence[str], name: str) -> None:
 
 
 def is_own(family: Family, policy: Any) -> bool:
-    """Whether a policy is one of the family's own: theorems are about these only.
+    """Whether a policy is one of the family's own.
 
-    One that has the name of another is not.
+    One that has the name of another, or other decisions than its class makes, is not.
     """
     own = {name: type(make()) for name, make in family.policies.items()}
-    return type(policy) in own.values() and own.get(policy.name, type(policy)) is type(policy)
+    mine = type(policy) in own.values() and own.get(policy.name, type(policy)) is type(policy)
+    return mine and not {"start", "step"} & vars(policy).keys()
+
+
+def is_published(family: Family, policy: Policy) -> bool:
+    """Whether a policy of the family has the parameters that belong to its name: theorems do."""
+    if policy.name not in family.policies:
+        return False
+    first = vars(family.policies[policy.name]())
+    plain = {n: x for n, x in first.items() if isinstance(x, int | float | str | None)}
+    return all(vars(policy).get(n) == x for n, x in plain.items())
 
 
 class Introduction(NamedTuple):

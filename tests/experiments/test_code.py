@@ -324,3 +324,28 @@ def test_a_policy_that_is_given_all_run_times_is_no_online_algorithm(tmp_path, m
     assert "told (knows the future)" in out
     assert "no online algorithms, since they knew the future: told" in out
     assert "easy-exact (knows" not in out
+
+
+def test_campaigns_name_statistics_that_a_policy_knew(tmp_path, monkeypatch, call):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "peeks.py").write_text(
+        "import optsched\nfrom optsched.families.oasis.policies import Fifo\n\n\n"
+        '@optsched.statistic("oasis", "jobs_ahead")\n'
+        "def jobs_ahead(instance):\n    return [job.arrival for job in instance.jobs]\n\n\n"
+        'class Peeks(Fifo):\n    name = "peeks"\n    knows = ("own:jobs_ahead",)\n'
+    )
+    (tmp_path / "plan.toml").write_text(
+        '[[instances]]\nfamily = "oasis"\npreset = "small"\nseeds = 2\n\n'
+        '[[policies]]\nname = "peeks.py:Peeks"\n\n[[policies]]\nname = "fifo"\n'
+    )
+    status, out, err = call("campaign", "run", "plan.toml", "--trust", "--workers", 1)
+    assert status == 0, err
+    assert "peeks (knows own:jobs_ahead)" in out
+    call("campaign", "export", "plan.sqlite", "--latex", "table.tex")
+    assert r"peeks (knows own:jobs\_ahead)" in (tmp_path / "table.tex").read_text()
+    assert call("campaign", "verify", "plan.sqlite", "--trust")[0] == 0
+    with sqlite3.connect("plan.sqlite") as store:
+        store.execute("UPDATE word SET text = 'calls itself peeks' WHERE text LIKE 'knows own%'")
+    status, out, err = call("campaign", "verify", "plan.sqlite", "--trust")
+    assert status == 1
+    assert "message is 'knows own:jobs_ahead; calls itself peeks', the store states" in out + err
