@@ -71,11 +71,11 @@ class Run(Frozen):
         default=(), description="guards of the sandbox: files, memory, ..."
     )
     decision_limit: float | None = Field(
-        default=None, description="seconds that each decision was allowed; None: no limit"
+        default=None, gt=0, description="seconds that each decision was allowed; None: no limit"
     )
     guarantee: float | None = Field(description="the theory's bound on the ratio for this instance")
-    seconds: float = Field(description="time that the policy took for all decisions")
-    slowest: float = Field(description="time of its slowest decision, s")
+    seconds: float = Field(ge=0, description="time that the policy took for all decisions")
+    slowest: float = Field(ge=0, description="time of its slowest decision, s")
 
     @field_validator("policy")
     @classmethod

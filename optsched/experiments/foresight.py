@@ -91,7 +91,7 @@ class Foresight(Frozen):
         description="for each seed, the best solution of the search, and the certified bound"
     )
     values: tuple[tuple[Signed, ...], ...] = Field(description="for each window, by seed")
-    seconds: float
+    seconds: float = Field(ge=0)
 
     @model_validator(mode="after")
     def _complete(self) -> Foresight:

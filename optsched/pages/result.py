@@ -31,6 +31,7 @@ from optsched.problem import (
     RELAXATION,
     InputError,
     Instance,
+    Level,
     Status,
     family_of,
     get_family,
@@ -46,7 +47,7 @@ OF_POLICIES = {  # what columns mean whose names alone do not state it
     **dict.fromkeys(("total decision time, s", "max decision time, ms"), TIMES),
     "information": "known when it decided, as the run states; not checked",
     "sandbox": "whether it ran in one, as the run states; not checked",
-    "decision limit, s": "seconds that each decision was allowed",
+    "decision limit, s": "for each decision, as the run states; not checked",
     "keeps to the model": "else its ratio may be below 1",
 }
 OF_OPTIMA = {
@@ -88,6 +89,7 @@ def page_of_result(path: Path, policies: Sequence[str], callback: Callable[[str]
         for name, value in family.describe(instance).items()
     ]
     runs = [] if report is None else list(report.runs)
+    optima = [optimum, *([] if report is None else report.references.values())]
     seeds = sorted({run.seed for run in runs})
     facts = {
         "instance, SHA-256": instance.digest(),
@@ -95,7 +97,9 @@ def page_of_result(path: Path, policies: Sequence[str], callback: Callable[[str]
         "seeds of policies": ", ".join(map(str, seeds)) or "no policy was run",
         "checked": "for this page: schedules were checked, and certificates evaluated again",
         "not checked": "that policies, and other schedulers, decided as the file states, and that "
-        f"the optimum was found by method {optimum.method} in {optimum.seconds:.1f} s",
+        f"the optimum was found by method {optimum.method} in {optimum.seconds:.1f} s"
+        + "; claimed numbers"
+        * any(o.bound_level is Level.CLAIMED for o in optima),
         "versions of the check": ", ".join(f"{n} {v}" for n, v in all_versions().items()),
         "machine": "the file does not name it",
     }.items()

@@ -173,6 +173,19 @@ def test_names_of_rows(tmp_path):
     assert differences([good, run, *files], found) == []
 
 
+def test_times_of_a_run_are_not_negative(tmp_path):
+    inst = case("bipartite", "one job", 1.0, 1).instance
+    files = [tmp_path / "good.json"]
+    save_run(files[0], inst, simulate(inst, "binpacking"))
+    content = json.loads(files[0].read_text())
+    for edit in ({"seconds": -1.0}, {"slowest": -1.0}, {"decision_limit": 0.0}):
+        files.append(tmp_path / f"{len(files)}.json")
+        files[-1].write_text(json.dumps(content | {"run": content["run"] | edit}))
+    found = answers(files, tmp_path)
+    assert [found[str(path)][0]["accepted"] for path in files] == [True, False, False, False]
+    assert differences(files, found) == []
+
+
 def test_a_relaxation_has_no_schedule(tmp_path):
     inst = case("oasis", "one job", 1.0, 1).instance
     best, relaxed = solve(inst, time_limit=LONG), solve(inst, method="relaxation", time_limit=LONG)

@@ -183,6 +183,22 @@ def test_texts_that_no_store_holds_are_refused(call, edit, tmp_path, what):
     assert not (tmp_path / "page.html").exists()
 
 
+SEARCHES = {
+    '"method":"auto"': '"method":"proved by Gurobi"',
+    '"check":"certified"': '"check":"proved twice"',
+    '"effort":50.0': '"effort":-5.0',
+    '"gap":1e-06': '"gap":1e999',
+}
+
+
+@pytest.mark.parametrize("there", SEARCHES)
+def test_a_search_that_there_is_not_is_refused(call, edit, tmp_path, there):
+    path = edit(f"UPDATE word SET text = replace(text, '{there}', '{SEARCHES[there]}')")
+    for command in (("campaign", "status", path), ("report", path, "-o", tmp_path / "p.html")):
+        status, _, err = call(*command)
+        assert (status, "is no reference of a cell" in err.splitlines()[-1]) == (2, True)
+
+
 @pytest.mark.parametrize("low", ["-1e308", "-9e999", "-1"])
 def test_ratios_below_zero_are_refused(call, edit, low):
     path = edit(f"UPDATE cell SET low = {low}, high = 1e308")

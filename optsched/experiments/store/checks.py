@@ -7,9 +7,10 @@ numbers. All of it is refused in one line, before the first query that would run
 from __future__ import annotations
 
 import json
+import math
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import closing, contextmanager
 from functools import cache
 from pathlib import Path
@@ -20,7 +21,7 @@ from optsched.experiments.store.schema import APPLICATION, FORMAT, LINKS, RANGES
 from optsched.files.atomic_io import open_file
 from optsched.files.format import must_be_printable, short
 from optsched.policies.loader import no_name
-from optsched.problem import InputError, get_family
+from optsched.problem import OLD_METHODS, InputError, Level, get_family
 
 STORE = "expected a store that optsched campaign run has written"
 LARGEST = 1 << 27  # bytes of one value
@@ -144,18 +145,22 @@ def _wrong(table: str, name: str, kind: str, *, nullable: bool) -> str:
 
 def _words(path: Path, db: sqlite3.Connection) -> None:
     """Refuse texts that are not valid for their column."""
+    methods = {*OLD_METHODS}  # and those of the families of the cells
 
     def source(text: str) -> None:
-        get_family(source_of(text)[0])
+        methods.update(get_family(source_of(text)[0]).methods)
 
     def policy(text: str) -> None:
         if not (isinstance(json.loads(text)["policy"], str) and contender_of(text)):
             raise TypeError("a name is no text")
 
+    def reference(text: str) -> None:
+        _must_be_search(Reference(**json.loads(text)), methods)
+
     kinds: dict[str, Callable[[str], object]] = {
         "SELECT source FROM instance": source,
         "SELECT policy FROM cell": policy,
-        "SELECT reference FROM cell UNION SELECT reference FROM optimum": _reference,
+        "SELECT reference FROM cell UNION SELECT reference FROM optimum": reference,
         "SELECT versions FROM cell UNION SELECT versions FROM optimum": _versions,
     }
     for query, read in kinds.items():
@@ -180,19 +185,18 @@ def _words(path: Path, db: sqlite3.Connection) -> None:
         raise InputError(f"{path}: the number of cells is {short(cells[0])}; {STORE}")
 
 
-def _reference(text: str) -> None:
-    reference = Reference(**json.loads(text))
+def _must_be_search(reference: Reference, methods: Collection[str]) -> None:
     limits = [x for x in (reference.effort, reference.time_limit) if x is not None]
-    if not limits or not all(_is_number(x) for x in (*limits, reference.gap, reference.seed)):
+    if not limits or not all(map(_is_amount, (*limits, reference.gap, reference.seed))):
         raise TypeError("a limit is no number")
-    if not (isinstance(reference.method, str) and isinstance(reference.check, str)):
-        raise TypeError("a name is no text")
+    if reference.method not in methods or reference.check not in [*Level]:
+        raise ValueError("no such method or level")
     if not isinstance(reference.params, dict):
         raise TypeError("parameters are no table")
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+def _is_amount(value: Any) -> bool:
+    return type(value) in (int, float) and 0 <= value < math.inf
 
 
 def _versions(text: str) -> None:

@@ -75,11 +75,11 @@ const runKind = (family) =>
     completion: [list(orNull(whole())), []],
     prior: anyObject,
     sealed: [flag, false],
-    decision_limit: [orNull(number()), null],
+    decision_limit: [orNull(number({ above: 0 })), null],
     guards: [list(text), []],
     guarantee: orNull(number()),
-    seconds: number(),
-    slowest: number(),
+    seconds: number({ least: 0 }),
+    slowest: number({ least: 0 }),
   });
 
 // Open a file: {kind, family, content, instance, digest}.
