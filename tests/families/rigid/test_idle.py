@@ -151,7 +151,7 @@ def test_a_down_time_is_stated_with_the_waiting_time_in_it(tmp_path):
     assert told in found.summary()["answer"]
     assert "would have saved" not in str(found)
     assert found.answer[1] == (
-        f"Under fcfs jobs wait 0 h on average if all machines are up; in your cluster, as recorded, "
+        "Under fcfs jobs wait 0 h on average if all machines are up; in your cluster, as recorded, "
         f"{mean:.3g} h. How much of the difference is due to the policy is not known."
     )
     assert any(x.endswith("than the least possible if all machines are up.") for x in found.answer)
