@@ -412,8 +412,14 @@ class WhatIf(Stated):
             if abs(saved) <= SAME * real.before[0]:
                 did = "saved nothing of"
             who = f", {best} simulated on this log, in hindsight," if len(usable) > 1 else ""
-            there = f"{hours(real.before)} mean waiting time{self._up}"
-            lines.append(f"{first.name}{who} would have {did} {there}.")
+            there = f"{hours(real.before)} mean waiting time"
+            lines.append(
+                f"Under {first.name}{who} jobs wait {hours(first.before)} on average if all "
+                f"machines are up; in your cluster, as recorded, {hours(real.before)}. How "
+                "much of the difference is due to the policy is not known."
+                if self._down
+                else f"{first.name}{who} would have {did} {there}."
+            )
         moving = [r for r in usable if r.after is not None]
         if moving and self.changes:
             first = min(moving, key=lambda r: r.before)
@@ -435,9 +441,9 @@ class WhatIf(Stated):
         return [*lines, *self.anomalies]
 
     @property
-    def _up(self) -> str:
-        """What a comparison with the recorded schedule assumes."""
-        return ", had the machines been up all the time" * any(DOWN in x for x in self.listed)
+    def _down(self) -> bool:
+        """Whether machines were probably down, which policies and the optimum do not have."""
+        return any(DOWN in x for x in self.listed)
 
     @property
     def anomalies(self) -> list[str]:
@@ -495,7 +501,8 @@ class WhatIf(Stated):
             inside = f"{verb} by {by}{doubt}"
             lines.append(f"95 % interval of that change over {len(self.before)} windows: {inside}.")
         if self.alike and real is not None:
-            over = f"{hours(real.above)} more than the least possible{self._up}"
+            over = f"{hours(real.above)} more than the least possible"
+            over += " if all machines are up" * self._down
             if real.before[0] < best.before[1] and any(one.starts for one in self.sides):
                 over += UNCHECKED
             lines.append(f"Your cluster made jobs wait {hours(real.before)} on average, {over}.")
