@@ -380,6 +380,20 @@ def test_other_files_of_the_folder_of_a_problem_run_in_no_library(inst, folder, 
         importlib.import_module("accelerator")
 
 
+def test_a_file_of_the_folder_replaces_nothing_in_a_sandbox(inst, folder):
+    """The family's policies run there next to those of others."""
+    (folder / "cffi.py").write_text(
+        "from optsched.families.oasis.policies.paper import Oasis\n\n"
+        "Oasis.step = lambda *_given: {}\nraise ImportError('not the one that is installed')\n"
+    )
+    assert simulate(inst, "oasis", sandbox=True).value == simulate(inst, "oasis").value
+    (folder / "mine.py").write_text(
+        "import cffi\nfrom optsched.families.oasis.policies import Fifo\n\n\n"
+        "class Mine(Fifo):\n    name = f\"mine {hasattr(cffi, 'FFI')}\"\n"
+    )
+    assert simulate(inst, "mine:Mine", sandbox=True).policy == "mine True"
+
+
 def test_an_answer_that_is_too_long_prints_no_traceback(inst, folder, capfd):
     (folder / "long.py").write_text(
         "import os\nfrom optsched.families.oasis.policies import Fifo\n\n\n"

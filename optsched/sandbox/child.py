@@ -98,7 +98,7 @@ def main() -> None:
     places = [*config["readable"], *unchanged(config["own"])]
     places += importer.places((*SYSTEM, *places))
     guards = lock(places, config["writable"], config["hidden"], apart=apart)
-    sys.meta_path.insert(sys.meta_path.index(PathFinder), importer)  # what it finds runs locked
+    sys.meta_path.append(importer)  # what it finds runs locked, and replaces nothing installed
     send = partial(_send, answers, os.getpid())
     send({"guards": guards})
     from optsched.policies.loader import get_policy

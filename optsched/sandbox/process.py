@@ -327,7 +327,8 @@ def _python(sealed: SealedPolicy) -> list[str]:
     here = os.getcwd()
     path = [os.path.abspath(p) for p in sys.path if p and os.path.exists(p)]
     known = [p for p in path if p != here and _is_installed(os.path.realpath(p))]
-    folders = [p for p in SIBLINGS.folders.values() if p != here]
+    folders = [here, *SIBLINGS.folders.values()]
+    folders += [p for p in path if p not in known and os.path.isdir(p)]
     plugged = {e.name: e.module for e in entry_points(group="optsched.policies")}
     file, _, name = sealed.called.rpartition(":")
     readable = [*_interpreter(), *known, str(PACKAGE), *_numba().values()]
@@ -337,7 +338,7 @@ def _python(sealed: SealedPolicy) -> list[str]:
         "policy": f"{own[0]}:{name}" if own else sealed.called,
         "plugged": plugged.get(sealed.called, "").partition(".")[0],
         "path": known,
-        "folders": [here, *folders, *(p for p in path if p not in known and os.path.isdir(p))],
+        "folders": [] if sealed.own else list(dict.fromkeys(folders)),
         "readable": readable,
         "own": {p: _followed(sealed, p, readable) for p in own},
         "writable": [sealed._home],
