@@ -258,7 +258,7 @@ def _tex_number(value: float) -> str:
 
 
 def _tex(text: str) -> str:
-    special = {c: f"\\{c}" for c in "&%$#_{}"} | {c: f"{{{c}}}" for c in "[]*"}
+    special = {c: f"\\{c}" for c in "&%$#_{}"} | {c: f"{{{c}}}" for c in "[]"}
     special |= {"<": r"\textless{}", ">": r"\textgreater{}"}
     special |= {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
     return "".join(special.get(c, c) for c in text)

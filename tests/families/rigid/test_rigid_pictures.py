@@ -35,4 +35,4 @@ def test_the_axis_of_convergence_names_what_is_minimized(monkeypatch, tmp_path):
     drawn = {}
     monkeypatch.setattr(plots, "save", lambda figure, path: drawn.setdefault(path.stem, figure))
     plots.save_report(inst, compare(inst, ["fcfs"], optimum=solve(inst, work_limit=500)), tmp_path)
-    assert drawn["convergence"].axes[0].get_ylabel() == "mean flow time, s"
+    assert drawn["convergence"].axes[0].get_ylabel() == "weighted mean flow time, s"
