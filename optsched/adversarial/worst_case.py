@@ -92,6 +92,7 @@ class WorstCase:
             "jobs_before": self.jobs or None,
             "ratio": None if row is None else row.ratio.model_dump(mode="json"),
             "guarantee": None if row is None else row.ratio.guarantee,
+            "known": None if row is None else [*row.known],
         }
 
     def lines(self) -> list[str]:
@@ -120,6 +121,8 @@ class WorstCase:
                 f"of all utility the best schedule reaches {found.found.share:.3g}, "
                 f"the policy {found.found.earned:.3g}"
             )
+        if row is not None and row.known:
+            texts.append(f"{policy} knows {', '.join(row.known)}")
         if row is not None:
             promised = row.ratio.guarantee
             texts.append(

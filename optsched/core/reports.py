@@ -210,10 +210,14 @@ class EvaluatedPolicy(Frozen):
         promised = self.ratio.guarantee
         theory = "" if promised is None else f" (guaranteed: at most {promised:.4g})"
         left = "" if self.obeys else "; it leaves the model"
-        known = [*self.information.split(", ")[1:], *self.own]
-        knows = f"; knows {', '.join(known)}" if known else ""
+        knows = f"; knows {', '.join(self.known)}" if self.known else ""
         text = f"ratio {self.ratio}{theory}{left}{knows}; {self.seal}"
         return f"{self.name} reaches {self.value:.6g}, {text}"
+
+    @property
+    def known(self) -> tuple[str, ...]:
+        """What it knew beforehand that no online algorithm of the family does."""
+        return (*self.information.split(", ")[1:], *self.own)
 
 
 class Failed(Frozen):

@@ -68,6 +68,7 @@ SAME = 1e-9  # relative: values that differ by less are one
 MOST_SHARE = 9.99  # of the value before, which is near 0 if a change is more
 SIDES = ("before", "after")
 EXACT = "exact"
+DEPLOYABLE = ("none", "requested")  # what a policy may know of run times
 ORACLES = "cannot be deployed: they know each job's run time in advance."
 UNKNOWN = "What your cluster would have done after the change is not known."
 SKIPPED = "left out of both scenarios: "
@@ -109,7 +110,7 @@ class Row(Frozen):
     )
     knows: str = Field(
         default="-",
-        description="run times that a policy knew: none, requested or exact",
+        description="run times that a policy knew: none, requested or exact; and own statistics",
     )
 
 
@@ -378,7 +379,7 @@ class WhatIf(Stated):
     @property
     def usable(self) -> list[Compared]:
         """Policies that can be deployed."""
-        return [r for n, r in self.rows.items() if n not in (BEST, REAL) and r.knows != EXACT]
+        return [r for r in self.rows.values() if r.knows in DEPLOYABLE]
 
     @property
     def early(self) -> list[str]:
@@ -608,11 +609,13 @@ class WhatIf(Stated):
             if self.doubt and not stated
             else []
         )
-        knowing = [name for name, r in self.rows.items() if r.knows == EXACT]
+        knowing = [n for n, r in self.rows.items() if r.knows not in (*DEPLOYABLE, "-")]
         named = (
             f"named -{EXACT}"
             if all(n.endswith(f"-{EXACT}") for n in knowing)
-            else (f"with {EXACT} run times")
+            else f"with {EXACT} run times or statistics of your own"
+            if any(self.rows[n].knows != EXACT for n in knowing)
+            else f"with {EXACT} run times"
         )
         oracle = [f"Policies {named} {ORACLES}"] if knowing else []
         unknown = [UNKNOWN] if REAL in self.rows and self.changes else []
@@ -1169,8 +1172,11 @@ def hourly(
         total = np.zeros(24)
         for first, last, seconds in () if certificate is None else saved(inst, certificate, units):
             begin, end = first + clock, last + clock
-            hour = np.arange(begin // HOUR, -(-end // HOUR))
-            inside = np.minimum(end, (hour + 1) * HOUR) - np.maximum(begin, hour * HOUR)
-            np.add.at(total, hour % 24, seconds * inst.weight / HOUR * inside / (end - begin))
+            days = (end - begin) // (24 * HOUR)  # each has every hour
+            hour = np.arange(begin // HOUR, -(-(end - days * 24 * HOUR) // HOUR))
+            rest = np.minimum(end - days * 24 * HOUR, (hour + 1) * HOUR)
+            inside = np.full(24, days * HOUR)
+            np.add.at(inside, hour % 24, rest - np.maximum(begin, hour * HOUR))
+            total += seconds * inst.weight / HOUR * inside / (end - begin)
         found[name] = tuple(total.tolist())
     return found if any(map(any, found.values())) else {}

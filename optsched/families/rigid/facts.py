@@ -12,6 +12,7 @@ import numpy as np
 from optsched.families.rigid.certificate.bound import values
 from optsched.families.rigid.certificate.check import RigidCertificate
 from optsched.families.rigid.instance import SHORTEST, RigidInstance
+from optsched.policies.knowledge import own
 from optsched.scheduling.jobs import LIGHT, share, spread
 
 OBJECTIVES = {
@@ -117,7 +118,7 @@ def columns(
     return {
         "mean wait, h": float(weight @ (flow - a.run) / total) / 3600,
         "mean slowdown": float(weight @ slow / total),
-        "run times known": "-" if policy is None else known,
+        "run times known": "-" if policy is None else ", ".join([known, *own(knows)]),
         "preempts": "no",
     }
 

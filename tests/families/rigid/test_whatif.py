@@ -189,6 +189,27 @@ def test_shadow_prices_are_what_the_bound_loses_with_one_more_unit():
     expected[1] += 2.0
     found = hourly(inst, RigidCertificate.root(inst, one, 0), 0)["processors"]
     assert found == pytest.approx(expected)
+    ages = Prices(times=(0, 86400 * 2**19), price=((24,),))  # no list of all hours is made
+    found = hourly(inst, RigidCertificate.root(inst, ages, 0), 0)["processors"]
+    assert found == pytest.approx(np.full(24, 24 * 2**19))
+
+
+def test_a_policy_that_knows_a_statistic_of_the_user_is_not_recommended(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("peeks.py").write_text(
+        "import optsched\nfrom optsched.families.rigid.policies.orders import POLICIES\n\n\n"
+        '@optsched.statistic("rigid", "runs")\n'
+        "def runs(instance):\n    return [job.run for job in instance.jobs]\n\n\n"
+        'class Peeks:\n    name, information, knows = "peeks", "after", ("own:runs",)\n\n'
+        "    def __init__(self):\n        self.inner = POLICIES['sjf']()\n\n"
+        "    def start(self, *given):\n        self.inner.start(*given)\n\n"
+        "    def step(self, event):\n        return self.inner.step(event)\n"
+    )
+    inst = FAMILY.generate("lublin", seed=2, jobs=40, machines=16, load=3.0, objective="wait")
+    found = optsched.whatif(inst, policies=["fcfs", "peeks.py:Peeks"], work_limit=10)
+    assert found.rows["peeks"].knows == "requested, own:runs"
+    assert [row.name for row in found.usable] == ["fcfs"]
+    assert any("or statistics of your own" in line for line in found.remarks)
 
 
 def lost(inst, certificate, *machines):
