@@ -19,7 +19,7 @@ from optsched.files.format import of_family
 from optsched.numbers.json_float import Signed
 from optsched.numbers.streams import Streams
 from optsched.policies.knowledge import checked_prior, compute, own
-from optsched.policies.loader import blamed, get_policy, introduced, is_own, is_published, no_name
+from optsched.policies.loader import blamed, get_policy, introduced, is_own, no_name
 from optsched.problem import (
     Family,
     Frozen,
@@ -347,7 +347,6 @@ def _run(
         raise PolicyError(f"policy {name}: {err}") from err
     if verdict.value is None:
         raise PolicyError(f"policy {name} broke the model: {_first_of(verdict)}")
-    proved = ours and prior is None and (sealed or is_published(family, policy))
     return Run(
         family=family.name,
         instance_sha256=original.digest,
@@ -362,7 +361,7 @@ def _run(
         sealed=sealed,
         guards=getattr(policy, "guards", ()) if sealed else (),
         decision_limit=getattr(policy, "limit", None) if sealed else limit,
-        guarantee=family.guarantee(evaluated, name, known) if proved else None,
+        guarantee=family.guarantee(evaluated, name, known) if ours and prior is None else None,
         seconds=seconds,
         slowest=slowest,
     )

@@ -379,7 +379,8 @@ class WhatIf(Stated):
     @property
     def usable(self) -> list[Compared]:
         """Policies that can be deployed."""
-        return [r for r in self.rows.values() if r.knows in DEPLOYABLE]
+        known = (*DEPLOYABLE, "-")
+        return [r for n, r in self.rows.items() if n not in (BEST, REAL) and r.knows in known]
 
     @property
     def early(self) -> list[str]:

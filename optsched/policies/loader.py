@@ -228,15 +228,6 @@ def is_own(family: Family, policy: Any) -> bool:
     return mine and not {"start", "step"} & vars(policy).keys()
 
 
-def is_published(family: Family, policy: Policy) -> bool:
-    """Whether a policy of the family has the parameters that belong to its name: theorems do."""
-    if policy.name not in family.policies:
-        return False
-    first = vars(family.policies[policy.name]())
-    plain = {n: x for n, x in first.items() if isinstance(x, int | float | str | None)}
-    return all(vars(policy).get(n) == x for n, x in plain.items())
-
-
 class Introduction(NamedTuple):
     """Declarations of a policy, read once: a property could return something else next time."""
 
