@@ -87,6 +87,11 @@ def test_a_page_marks_method_time_and_effort(edited, tmp_path):
     assert (marked, "units of work, as the file states; not checked" in page.source) == (2, True)
 
 
+def test_show_marks_method_time_and_effort(edited, call):
+    status, out, _ = call("show", edited(seconds=1234.5, effort=1e9))
+    assert (status, "not checked: method, time and effort of the search" in out) == (0, True)
+
+
 @pytest.mark.parametrize("runs", [False, True])
 def test_every_word_of_a_command_is_quoted(made, runs):
     file, method = "a b; touch x.json", "auto; touch y #"

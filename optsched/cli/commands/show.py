@@ -54,6 +54,8 @@ def show(
         warnings.append(
             "not checked: that policies decided so, what they knew, and their sandbox and times"
         )
+    if kind == "result" and found is not None:
+        warnings.append("not checked: method, time and effort of the search")
     others = () if compared is None else compared.references.values()
     if any(getattr(part, "bound_level", None) is Level.CLAIMED for part in (found, *others)):
         warnings.append("not checked: claimed numbers; only a certificate could prove them")
