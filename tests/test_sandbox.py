@@ -728,7 +728,7 @@ def test_what_it_knows_can_be_shown(inst, program, knows):
 
 def test_a_long_decision_is_cut_off_in_the_message(program):
     command = program("DECISION = ['a' * 100_000]")
-    with pytest.raises(PolicyError, match="could not convert") as refused:
+    with pytest.raises(PolicyError, match="expected a list of numbers") as refused:
         simulate(get_family("bipartite").generate("small", seed=1), command)
     assert len(str(refused.value)) < 500
 

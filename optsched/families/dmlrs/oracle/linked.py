@@ -138,7 +138,8 @@ def slot_costs(
 def linked_options(t: int, job: Request, table: Floats, offers: SlotOffers, steps: Floats) -> None:
     """Fill in the options of a slot, work and cost rising, dominated ones left out.
 
-    ``t`` counts from the arrival on; ``table`` (K + 1, K + 1) and ``steps`` are of `slot_costs`.
+    ``t`` counts from the arrival on; ``table`` (K + 1, K + 1) and ``steps`` (2,) are of
+    `slot_costs`.
     Equal options: the one with fewer workers on the machine of the PS.
     """
     work, cost, kind, total = offers.work[t], offers.cost[t], offers.kind[t], job.work
